@@ -78,8 +78,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         history = chat_history_of(deps)
         callers = callers or access.authenticator(settings, deps.database, metrics)
         eraser = context_eraser_of(settings, deps.database)
-        contexts, artifacts, messaging, recalling, finding = await open_contexts(deps, stack, callers, eraser)
         context_settings, setting_rules = context_settings_of(deps)
+        contexts, artifacts, messaging, recalling, finding = await open_contexts(
+            deps, stack, callers, eraser, setting_rules
+        )
         lessons = RememberedLessons(memories_of(deps))
         windows = await windows_of(deps, messaging, recalling, stack, callers, lessons, setting_rules)
         memories, remembering = await open_memories(deps, stack)

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 
 from context_service.blobs.providers import open_storage
 from context_service.history.room import history_limits_of
+from context_service.kernel.llm.reranking import RerankerFailed
 from context_service.resources import (
     ENTITY_SERVICE,
     embedder_of,
@@ -13,9 +14,11 @@ from context_service.resources import (
     entity_service_of,
     file_mappings_of,
     migrations,
+    reranker_of,
 )
 from context_service.settings import Settings
 from context_service.working_memory.room import fact_reader_of
+from contextkeep.errors import Unavailable
 from service_runtime.auth import access
 from service_runtime.cli import database_probes
 from service_runtime.grpc_server import probe, server
@@ -64,6 +67,18 @@ def probes(settings: Settings) -> dict[str, Check]:
                 await embedder.embed_text("a text")
 
         asked["the local model for vectors"] = local_model
+    if settings.reranker_provider != "none":
+
+        async def reranker() -> None:
+            async with AsyncExitStack() as stack:
+                opened = await reranker_of(settings, stack)
+                assert opened is not None
+                try:
+                    await opened.scores("a question", ["a text", "another text"])
+                except RerankerFailed as error:
+                    raise Unavailable(str(error), dependency="reranker") from error
+
+        asked[f"the reranker at {settings.reranker_url}"] = reranker
     if settings.mappings_path is not None:
 
         async def mappings() -> None:

@@ -24,8 +24,9 @@ from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.llm.embeddings import Embedder
 from context_service.kernel.llm.known_vectors import KnownVectors
 from context_service.kernel.llm.local import MODEL_BYTES
-from context_service.kernel.llm.providers import open_chat, open_embedder
+from context_service.kernel.llm.providers import open_chat, open_embedder, open_reranker
 from context_service.kernel.llm.questions import QuestionVectors
+from context_service.kernel.llm.reranking import Reranker
 from context_service.kernel.llm.texts import Chat
 from context_service.kernel.lookout import Lookout
 from context_service.kernel.tokens import TokenCounter
@@ -104,6 +105,7 @@ async def open_dependencies(settings: Settings, metrics: Metrics, stack: AsyncEx
         records=Records(database, search_language=settings.search_language),
         embedder=embedder,
         chat=await _chat(settings, stack),
+        reranker=await reranker_of(settings, stack),
         questions=_question_vectors(settings, embedder, known_vectors) if embedder else None,
         known_vectors=known_vectors,
         storage=storage,
@@ -173,6 +175,12 @@ async def embedder_of(settings: Settings, stack: AsyncExitStack) -> Embedder | N
 async def _chat(settings: Settings, stack: AsyncExitStack) -> Chat | None:
     """Open the language model, if one is configured."""
     opening = open_chat(settings)
+    return await stack.enter_async_context(opening) if opening else None
+
+
+async def reranker_of(settings: Settings, stack: AsyncExitStack) -> Reranker | None:
+    """Open the reranker, if one is configured."""
+    opening = open_reranker(settings)
     return await stack.enter_async_context(opening) if opening else None
 
 

@@ -187,6 +187,22 @@ class Settings(ServiceSettings):
         description="tokens that a tenant may spend on segments of windows in a day (UTC), over all replicas; then "
         "rules write the segments; 0: no limit",
     )
+    reranker_provider: Literal["none", "http"] = Field(
+        "none",
+        description="what orders the first 50 results of a recall or a query again: http (the endpoint below) or none",
+    )
+    reranker_url: str = Field(
+        "",
+        description="an endpoint that answers POST /rerank, such as https://api.cohere.com/v2 or "
+        "https://api.jina.ai/v1; texts of contexts go there, unless models are switched off for them",
+    )
+    reranker_model: str = Field(
+        "", description="its model; empty: one that needs no name, as Text Embeddings Inference serves"
+    )
+    reranker_api_key: SecretStr = Field(SecretStr(""), description="its key; empty: none is sent")
+    reranker_timeout_s: float = Field(
+        1.0, gt=0, description="seconds that it may take; then the answer comes in the order without it"
+    )
     embedding_interval_s: float = Field(2.0, gt=0, description="seconds between two looks for texts to embed")
     document_parser_memory_bytes_max: int = Field(
         512 * MIB, ge=128 * MIB, description="memory of a process that reads one file of a record; each replica has two"
@@ -300,7 +316,7 @@ class Settings(ServiceSettings):
             raise ValueError("it must name at least one model")
         return names
 
-    @field_validator("embedding_url", "llm_url", "bedrock_endpoint")
+    @field_validator("embedding_url", "llm_url", "reranker_url", "bedrock_endpoint")
     @classmethod
     def _is_of_http_too(cls, url: str) -> str:
         return http_url(url)
@@ -332,9 +348,11 @@ class Settings(ServiceSettings):
         return "local" if self.embedding_provider == "auto" and not missing_local_packages() else "none"
 
     @model_validator(mode="after")
-    def _has_endpoint(self) -> Settings:
+    def _has_endpoints(self) -> Settings:
         if self.embedder == "openai" and not self.embedding_url:
             raise ValueError("EMBEDDING_PROVIDER=openai needs EMBEDDING_URL")
+        if self.reranker_provider == "http" and not self.reranker_url:
+            raise ValueError("RERANKER_PROVIDER=http needs RERANKER_URL")
         return self
 
     @model_validator(mode="before")

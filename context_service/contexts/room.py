@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 
+from context_service.context_settings.room import ContextSettings
 from context_service.contexts.api.artifacts import ArtifactsServicer
 from context_service.contexts.api.contexts import ContextsServicer
 from context_service.contexts.api.tasks import TasksServicer
@@ -110,7 +111,7 @@ def message_checks_of(settings: Settings) -> MessageChecks:
 
 
 async def open_contexts(
-    deps: Dependencies, stack: AsyncExitStack, callers: Authenticator, eraser: Eraser
+    deps: Dependencies, stack: AsyncExitStack, callers: Authenticator, eraser: Eraser, setting_rules: ContextSettings
 ) -> tuple[Room[ContextsServicer], ArtifactsServicer, Messaging, Recalling, ContextsFinding]:
     """Start erasing, embedding and the reading of records that messages point at; return the room and its rules."""
     settings, database, embedder = deps.settings, deps.database, deps.embedder
@@ -174,6 +175,8 @@ async def open_contexts(
         tokens,
         index=index_states,
         meaning=meaning_of(deps),
+        reranker=deps.reranker,
+        settings=setting_rules,
         timed=deps.metrics.timer("contextkeep_recall_seconds", "Recalls, those of SendMessage and of packs too"),
     )
     finding = ContextsFinding(

@@ -14,6 +14,7 @@ from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.llm.embeddings import Embedder
 from context_service.kernel.llm.known_vectors import KnownVectors
 from context_service.kernel.llm.questions import QuestionVectors
+from context_service.kernel.llm.reranking import Reranker
 from context_service.kernel.llm.texts import Chat
 from context_service.kernel.lookout import Lookout
 from context_service.kernel.tokens import TokenCounter
@@ -63,6 +64,7 @@ class Dependencies:
     assembly: ContextAssembly
     embedder: Embedder | None
     chat: Chat | None
+    reranker: Reranker | None
     questions: QuestionVectors | None  # None without an embedder
     known_vectors: KnownVectors
     storage: BlobStorage

@@ -37,6 +37,7 @@ from context_service.query.rules.fan_out import Reaper
 from context_service.query.rules.meaning import HitsByMeaning
 from context_service.query.rules.policies import Policies
 from context_service.query.rules.query import ContextQueries
+from context_service.query.rules.reranking import HitReranking
 from context_service.query.rules.source_tests import LABEL_CHARS_MAX, SourceTests
 from context_service.query.store.source_tests import SourceTestRows
 from context_service.retrieval.room import meaning_of
@@ -103,6 +104,7 @@ async def open_query(
         reaper,
         deps.tokens,
         by_meaning=_hits_by_meaning(deps),
+        reranking=HitReranking(deps.reranker, settings) if deps.reranker else None,
         chat=deps.chat,
         settings=settings,
         fared=fared,

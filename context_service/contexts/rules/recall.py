@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -10,6 +10,7 @@ from functools import cache
 from heapq import merge
 from uuid import UUID
 
+from context_service.context_settings.room import ContextSettings
 from context_service.contexts.model import Artifact, Context
 from context_service.contexts.pure.checks import check_references
 from context_service.contexts.pure.entities import NODES_MAX, seqs_about
@@ -19,6 +20,7 @@ from context_service.contexts.rules.messages import not_found
 from context_service.contexts.rules.references import task_not_found
 from context_service.contexts.store.artifacts import ArtifactRows
 from context_service.contexts.store.log import SEQ_MAX, Log
+from context_service.kernel.llm.reranking import RERANKED_MAX, Reranker, RerankerFailed, Reranking, in_order_of
 from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.model import PassageScope
 from context_service.retrieval.profiles import profile_names
@@ -83,6 +85,7 @@ class RecallQuery:
     profile: str = ""  # the recall profile; empty takes that of the context, or else chooses one by who speaks
     which: Filter = field(default_factory=Filter)
     with_features: bool = False
+    may_rerank: bool = True  # False for a caller that merges the items with others, and has these reranked
     reference_task_ids: tuple[UUID, ...] = ()  # tasks whose artifacts come first
 
 
@@ -113,6 +116,7 @@ class ByMeaning:
     is_compared: bool
     error: str  # the reason why vectors were not compared although an embedder is configured
     pending: int  # the number of passages that have no vector yet, which only a search by words finds
+    reranking: Reranking = Reranking()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +155,8 @@ class Recalling:
         tokens: Counts the tokens of quotations, for the budget.
         index: Tells how much of a context is not indexed yet.
         meaning: Compares texts by their vectors; None compares words only.
+        reranker: Orders the best passages again; None keeps their order.
+        settings: Says whether texts of a context may be sent to a model.
         timed: A context manager that measures the time of each recall.
     """
 
@@ -163,6 +169,8 @@ class Recalling:
         *,
         index: IndexStates,
         meaning: Meaning | None,
+        reranker: Reranker | None,
+        settings: ContextSettings,
         timed: Timed = nullcontext,
     ) -> None:
         self._log = log
@@ -171,6 +179,8 @@ class Recalling:
         self._tokens = tokens
         self._index = index
         self._meaning = meaning
+        self._reranker = reranker
+        self._settings = settings
         self._timed = timed
 
     async def recall(self, context_id: UUID, query: RecallQuery, *, principal: Principal) -> Recalled:
@@ -264,6 +274,7 @@ class Recalling:
         if name:
             check_profile(name)
         query = replace(query, which=await self._about(context, query.which, principal))
+        reranker = self._reranker if query.may_rerank else None
         scope = PassageScope.of_context(context_id)
         mentioned = await self._of_referenced_tasks(context_id, query, principal=principal)
         hits = await best(
@@ -272,7 +283,7 @@ class Recalling:
             scope,
             query.text,
             wanted=query.which.admits,
-            limit=limit + len(mentioned),
+            limit=max(limit, RERANKED_MAX if reranker else 0) + len(mentioned),
             principal=principal,
             profile_name=name,
             with_features=query.with_features,
@@ -281,7 +292,19 @@ class Recalling:
             seq_from=query.which.seq_from or -SEQ_MAX,  # artifacts have negative seqs
             seq_to=SEQ_MAX if query.which.seq_to is None else query.which.seq_to,
         )
-        ranked = _first(mentioned, hits.ranked)[:limit]
+        ranked = _first(mentioned, hits.ranked)[: max(limit, len(mentioned) + RERANKED_MAX) if reranker else limit]
+        items = await self._items(context_id, ranked, principal)
+        reranking = Reranking()
+        if reranker and items:
+            first = {ref_of(*place) for place in mentioned}
+            items, reranking = await self._reranked(reranker, context_id, query.text, items, first, principal)
+        pending = await self._index.pending(principal, context_id)
+        meaning = ByMeaning(is_compared=hits.by_meaning, error=hits.error, pending=pending, reranking=reranking)
+        return RecallHits(items=items[:limit], meaning=meaning)
+
+    async def _items(self, context_id: UUID, ranked: Sequence[Ranked], principal: Principal) -> list[RecalledItem]:
+        """Return passages with their texts, without those that were retracted or replaced meanwhile."""
+        scope = PassageScope.of_context(context_id)
         texts = await self._passages.texts(principal, scope, [(item.row.seq, item.row.ordinal) for item in ranked])
         seqs = {item.row.seq for item in ranked}
         ids: dict[int, str | Artifact] = {}
@@ -289,16 +312,31 @@ class Recalling:
             ids.update(await self._log.message_ids(context_id, message_seqs, principal=principal))
         if artifact_seqs := [seq for seq in seqs if seq < 0]:
             ids.update(await self._artifacts.at(context_id, artifact_seqs, principal=principal))
-        items = [
+        return [
             item_of(item, texts[item.row.seq, item.row.ordinal], ids[item.row.seq])
             for item in ranked
-            # A message or artifact may have been retracted or replaced between the statements.
             if (item.row.seq, item.row.ordinal) in texts and item.row.seq in ids
         ]
-        pending = await self._index.pending(principal, context_id)
-        return RecallHits(
-            items=items, meaning=ByMeaning(is_compared=hits.by_meaning, error=hits.error, pending=pending)
-        )
+
+    async def _reranked(
+        self,
+        reranker: Reranker,
+        context_id: UUID,
+        text: str,
+        items: list[RecalledItem],
+        first: Collection[str],
+        principal: Principal,
+    ) -> tuple[list[RecalledItem], Reranking]:
+        """Return items in the order of the reranker, and whether it answered; those with refs in `first` stay first."""
+        if not await self._settings.may_use_models(context_id, principal=principal):
+            return items, Reranking(error="models are switched off for the context")
+        start = sum(item.ref in first for item in items)
+        best = items[start : start + RERANKED_MAX]
+        try:
+            scores = await reranker.scores(text, [item.text for item in best])
+        except RerankerFailed as error:
+            return items, Reranking(error=str(error))
+        return [*items[:start], *in_order_of(best, scores), *items[start + RERANKED_MAX :]], Reranking(is_done=True)
 
     async def _about(self, context: Context, which: Filter, principal: Principal) -> Filter:
         """Return the filter with the places of messages and artifacts about its nodes.

@@ -54,8 +54,14 @@ def _checked_names(path: str, names: Sequence[str], allowed: Sequence[str]) -> f
 
 
 def by_meaning(meaning: ByMeaning) -> pb.ByMeaning:
-    """Render whether vectors were compared."""
-    return pb.ByMeaning(is_compared=meaning.is_compared, error=meaning.error, pending_count=meaning.pending)
+    """Render whether vectors were compared, and whether a reranker ordered the passages."""
+    return pb.ByMeaning(
+        is_compared=meaning.is_compared,
+        error=meaning.error,
+        pending_count=meaning.pending,
+        is_reranked=meaning.reranking.is_done,
+        reranker_error=meaning.reranking.error,
+    )
 
 
 def recalled_item(item: RecalledItem) -> pb.RecalledItem:

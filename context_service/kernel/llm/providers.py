@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 
 from context_service.kernel.llm.embeddings import Embedder
+from context_service.kernel.llm.reranking import Reranker
 from context_service.kernel.llm.texts import Chat
 from context_service.settings import Settings
 from contextkeep.errors import FailedPrecondition
@@ -42,6 +43,21 @@ def open_chat(settings: Settings) -> AbstractAsyncContextManager[Chat] | None:
         from context_service.kernel.llm.chat import open_endpoint
     except ModuleNotFoundError as error:
         raise FailedPrecondition(f"LLM_URL needs the package aiohttp: {install('embedding')}") from error
+    return open_endpoint(settings)
+
+
+def open_reranker(settings: Settings) -> AbstractAsyncContextManager[Reranker] | None:
+    """Return a context manager that opens the reranker, or None if the settings name none.
+
+    Raises:
+        FailedPrecondition: its packages are not installed.
+    """
+    if settings.reranker_provider == "none":
+        return None
+    try:
+        from context_service.kernel.llm.reranker import open_endpoint
+    except ModuleNotFoundError as error:
+        raise FailedPrecondition(f"RERANKER_PROVIDER=http needs the package aiohttp: {install('embedding')}") from error
     return open_endpoint(settings)
 
 

@@ -16,9 +16,9 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from uuid import UUID
 
 from context_service.context_settings.room import ContextSettings
+from context_service.kernel.llm.reranking import RERANKED_MAX, Reranking
 from context_service.kernel.llm.texts import Chat, ChatFailed
 from context_service.kernel.tokens import TokenCounter
 from context_service.query.model import CONTEXT, DEADLINE_DEEP_S, DEADLINE_QUICK_S, Expanded
@@ -44,6 +44,7 @@ from context_service.query.rules.fan_out import Busy, Late, ProviderResult, Reap
 from context_service.query.rules.fan_out import ProviderCall as Part
 from context_service.query.rules.meaning import HitsByMeaning
 from context_service.query.rules.policies import Policies
+from context_service.query.rules.reranking import HitReranking, refused_contexts
 from contextkeep.errors import ContextKeepError, DeadlineExceeded, InvalidArgument, Overloaded, Unavailable
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc import calls
@@ -130,6 +131,7 @@ class ContextQueries:
         reaper: Keeps the searches that miss their deadline, until they end.
         tokens: Counts the tokens of a prompt.
         by_meaning: Compares hits by embeddings; None to rank by words alone.
+        reranking: Orders the first hits again; None to keep their order.
         fared: Records how long each provider took, by its `family` and its `state`.
         chat: The model that writes answers; None to quote hits.
         settings: Says whether texts of a context may be sent to a model.
@@ -143,6 +145,7 @@ class ContextQueries:
         tokens: TokenCounter,
         *,
         by_meaning: HitsByMeaning | None,
+        reranking: HitReranking | None,
         fared: Counted,
         chat: Chat | None,
         settings: ContextSettings,
@@ -154,6 +157,7 @@ class ContextQueries:
         self._reaper = reaper
         self._tokens = tokens
         self._by_meaning = by_meaning
+        self._reranking = reranking
         self._chat = chat
 
     async def stream(
@@ -229,6 +233,10 @@ class ContextQueries:
             refused = {choice.entry.info.id: "the tenant's policy cannot be read; try again" for choice in chosen}
             expanded = expanding.expanded_refs(question.expand_refs, {}, refused)
         hits, scores = await self._fuse(question, candidates, principal)
+        if self._reranking and hits:
+            best = hits[:RERANKED_MAX]
+            hits, reranking = await self._reranking.reranked(question.query, hits, principal)
+            statuses = [_with_reranking(status, best, reranking) for status in statuses]
         shown_hits = hits[: question.limit]
         answer, prompt, prompt_tokens = None, "", 0
         size_bytes = _COUNTED_BYTES * sum(len(shown_hit.best.hit.snippet) for shown_hit in shown_hits)
@@ -337,10 +345,8 @@ class ContextQueries:
         Raises:
             ChatFailed: models are switched off for a context.
         """
-        of_contexts = [shown.best.hit.source_id for shown in shown_hits if shown.best.provider_id == CONTEXT]
-        for context_id in {UUID(source_id.partition("/")[0]) for source_id in of_contexts}:
-            if not await self._settings.may_use_models(context_id, principal=principal.without_admin()):
-                raise ChatFailed(f"models are switched off for context {context_id}")
+        for context_id in await refused_contexts(self._settings, shown_hits, principal):
+            raise ChatFailed(f"models are switched off for context {context_id}")
 
     async def _policy(self, question: QueryRequest, principal: Principal) -> Policy | ProviderResult:
         """Read the policy of a query, which says which providers it may ask.
@@ -672,6 +678,17 @@ def _with_second(first: Status, second: Status, fresh_count: int) -> Status:
         hit_count=first.hit_count + fresh_count,
         reason=first.reason if is_whole else "; ".join(filter(None, [first.reason, _of_second(second)])),
     )
+
+
+def _with_reranking(status: Status, best: Sequence[Fused], reranking: Reranking) -> Status:
+    """Return the status of a provider, which says whether a reranker ordered its hits among the best ones."""
+    has_hits = any(source.provider_id == status.entry.info.id for hit in best for source in hit.sources)
+    if not has_hits:
+        return status
+    if reranking.error:
+        reason = "; ".join(filter(None, (status.reason, f"not reranked: {reranking.error}")))
+        return replace(status, state=State.STALE, reason=reason)
+    return replace(status, mode=", ".join(filter(None, (status.mode, "reranked")))) if reranking.is_done else status
 
 
 def _of_second(status: Status) -> str:

@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 
 from context_service.compiled_pages.rules.search import FacetSearch
+from context_service.context_settings.room import ContextSettings
 from context_service.contexts.room import message_checks_of
 from context_service.contexts.rules.find import ContextsFinding
 from context_service.contexts.rules.index_state import IndexStates
@@ -19,6 +20,7 @@ from context_service.contexts.rules.recall import Recalling
 from context_service.contexts.store.artifacts import ArtifactRows
 from context_service.contexts.store.findable import FindableContexts
 from context_service.contexts.store.log import Log
+from context_service.kernel.dependencies import REQUESTS
 from context_service.kernel.tokens import TokenCounter
 from context_service.memories.rules.recall import MemoryRecalling
 from context_service.memories.store.memories import MemoryRows
@@ -154,6 +156,8 @@ class TestContexts(ContextProviderConformance):
             TokenCounter(),
             index=IndexStates(database, log, []),
             meaning=None,
+            reranker=None,
+            settings=ContextSettings(database, requests=REQUESTS, name_chars_max=100),
         )
         finding = ContextsFinding(
             FindableContexts(database),

@@ -359,6 +359,11 @@ class ByMeaning(Value):
     error: str = ""
     # Passages and records of the context that have no vector yet. Only words find them.
     pending_count: int = 0
+    # The reranker of the service ordered the first 50 passages. Their scores are still those of the ranking.
+    is_reranked: bool = False
+    # Why the reranker of the service was not used: it failed, it did not answer in time, or models are switched off for
+    # the context.
+    reranker_error: str = ""
 
     @classmethod
     def from_proto(cls, message: pb.ByMeaning) -> ByMeaning:
@@ -367,6 +372,8 @@ class ByMeaning(Value):
             is_compared=message.is_compared,
             error=message.error,
             pending_count=message.pending_count,
+            is_reranked=message.is_reranked,
+            reranker_error=message.reranker_error,
         )
 
 

@@ -381,6 +381,13 @@ export interface ByMeaning {
   error: string;
   /** Passages and records of the context that have no vector yet. Only words find them. */
   pendingCount: number;
+  /** The reranker of the service ordered the first 50 passages. Their scores are still those of the ranking. */
+  isReranked: boolean;
+  /**
+   * Why the reranker of the service was not used: it failed, it did not answer in time, or models are switched off for
+   * the context.
+   */
+  rerankerError: string;
 }
 
 export function byMeaningOf(message: pb.ByMeaning): ByMeaning {
@@ -388,6 +395,8 @@ export function byMeaningOf(message: pb.ByMeaning): ByMeaning {
     isCompared: message.isCompared,
     error: message.error,
     pendingCount: Number(message.pendingCount),
+    isReranked: message.isReranked,
+    rerankerError: message.rerankerError,
   };
 }
 

@@ -372,14 +372,18 @@ class Recalled(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ..., prompt_text: _Optional[str] = ..., tokens: _Optional[int] = ..., left_out_count: _Optional[int] = ..., error: _Optional[str] = ..., by_meaning: _Optional[_Union[ByMeaning, _Mapping]] = ...) -> None: ...
 
 class ByMeaning(_message.Message):
-    __slots__ = ("is_compared", "error", "pending_count")
+    __slots__ = ("is_compared", "error", "pending_count", "is_reranked", "reranker_error")
     IS_COMPARED_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     PENDING_COUNT_FIELD_NUMBER: _ClassVar[int]
+    IS_RERANKED_FIELD_NUMBER: _ClassVar[int]
+    RERANKER_ERROR_FIELD_NUMBER: _ClassVar[int]
     is_compared: bool
     error: str
     pending_count: int
-    def __init__(self, is_compared: _Optional[bool] = ..., error: _Optional[str] = ..., pending_count: _Optional[int] = ...) -> None: ...
+    is_reranked: bool
+    reranker_error: str
+    def __init__(self, is_compared: _Optional[bool] = ..., error: _Optional[str] = ..., pending_count: _Optional[int] = ..., is_reranked: _Optional[bool] = ..., reranker_error: _Optional[str] = ...) -> None: ...
 
 class RecallRequest(_message.Message):
     __slots__ = ("context_id", "text", "options", "subject_user_id", "reference_task_ids")
