@@ -1,0 +1,1 @@
+"""Learning: what users say about themselves in contexts becomes memories, in the background."""

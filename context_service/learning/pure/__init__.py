@@ -1,0 +1,1 @@
+"""Values in, values out: the part of learning without I/O."""
