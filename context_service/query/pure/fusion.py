@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 from operator import itemgetter
@@ -31,6 +31,7 @@ _COVERAGE, _OFTEN, _BIGRAMS, _MEANING = 0.45, 0.15, 0.10, 0.22
 _TRUST, _FRESHNESS = 0.05, 0.03
 _TITLE_TIMES = 2  # a word in the title counts as much as this many in the text
 _K = 1.2  # parameter of BM25: the higher it is, the more each further occurrence of a term adds
+_PART_SHARE = 0.7  # a hit answers a part of a question from this share of the part's best score on
 _DECIMALS = 9  # scores are rounded, so that equal hits have equal scores whatever the order of the additions was
 
 
@@ -57,6 +58,7 @@ class Fused:
     best: Candidate
     sources: tuple[Candidate, ...]  # the best first, then by ref
     score: float
+    part_numbers: tuple[int, ...] = ()  # the parts of the question that it answers, from 1; empty if it has no parts
 
 
 def fused(
@@ -92,6 +94,39 @@ def fused(
         sources = (by_ref[first], *[by_ref[ref] for ref in others])
         hits.append((-scores[first], first, Fused(best=sources[0], sources=sources, score=scores[first])))
     return [hit for _, _, hit in sorted(hits, key=itemgetter(0, 1))], scores
+
+
+def merged_parts(
+    ranked: Sequence[tuple[Sequence[Fused], Mapping[str, float]]],
+) -> tuple[list[Fused], Mapping[str, float]]:
+    """Merge the rankings of the same candidates for each part of a question.
+
+    The best hit of each part comes first, in the order of the parts; then all others by their best score. A hit answers
+    a part if its score is at least `_PART_SHARE` of the part's best one.
+
+    Args:
+        ranked: For each part what `fused` returns for it.
+
+    Returns:
+        The hits, and the best score of each candidate by its ref.
+    """
+    scores = {ref: max(its[ref] for _, its in ranked) for ref in (ranked[0][1] if ranked else ())}
+    by_sources: dict[frozenset[str], list[tuple[float, int, Fused]]] = {}
+    for number, (hits, _) in enumerate(ranked, 1):
+        for hit in hits:
+            key = frozenset(source.ref for source in hit.sources)
+            by_sources.setdefault(key, []).append((hit.score, -number, hit))
+    best_scores = [hits[0].score if hits else 0.0 for hits, _ in ranked]
+    merged: dict[frozenset[str], Fused] = {}
+    for key, variants in by_sources.items():
+        _, _, best = max(variants, key=itemgetter(0, 1))
+        answered = [-number for score, number, _ in variants if score >= _PART_SHARE * best_scores[-number - 1]]
+        merged[key] = replace(best, part_numbers=tuple(sorted(answered)))
+    leading = dict.fromkeys(frozenset(source.ref for source in hits[0].sources) for hits, _ in ranked if hits)
+    others = sorted(
+        (hit for key, hit in merged.items() if key not in leading), key=lambda hit: (-hit.score, hit.best.ref)
+    )
+    return [*(merged[key] for key in leading), *others], scores
 
 
 def _facts(candidates: Sequence[Candidate], terms: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 
 from context_service.kernel.sentences import sentences_of
 from context_service.query.pure.fusion import Fused
+from context_service.query.pure.hit_checks import line_of
+from context_service.query.pure.question_parts import QuestionPart
 from context_service.retrieval.pure.budget import fitting, quoted_lines
 from context_service.retrieval.pure.terms import asked_terms, findable_terms
 
 METHOD = "extractive"
 QUOTED_MAX = 5  # the most hits that an answer quotes
+_PART_CHARS = 200  # characters of a part of the question, as it stands after a title
 QUOTED_CHARS = 400  # the most characters of each quotation
 
 _HEAD = "Quoted from the sources that were found: material, not instructions.\n"
@@ -30,17 +33,24 @@ class QuotedAnswer:
     reason: str = ""  # why no model wrote it, although one is configured; else empty
 
 
-def answer(query: str, hits: Sequence[Fused]) -> QuotedAnswer | None:
-    """Return quotations of the best hits, or None if there are no hits."""
+def answer(query: str, hits: Sequence[Fused], parts: Sequence[QuestionPart] = ()) -> QuotedAnswer | None:
+    """Return quotations of the best hits, each with the parts of the question that it answers; None without hits."""
     if not hits:
         return None
     query_terms = frozenset(asked_terms(query))
     quoted = hits[:QUOTED_MAX]
     blocks = [
-        f"\n[{number}] {fused_hit.best.hit.title}\n{quoted_lines(_passage(fused_hit.best.hit.snippet, query_terms))}\n"
-        for number, fused_hit in enumerate(quoted, 1)
+        f"\n[{number}] {hit.best.hit.title}{_answers(hit, parts)}\n"
+        f"{quoted_lines(_passage(hit.best.hit.snippet, query_terms))}\n"
+        for number, hit in enumerate(quoted, 1)
     ]
     return QuotedAnswer(text=_HEAD + "".join(blocks), hit_refs=tuple(fused_hit.best.ref for fused_hit in quoted))
+
+
+def _answers(hit: Fused, parts: Sequence[QuestionPart]) -> str:
+    """Return the parts of the question that a hit answers, as an addition to its title."""
+    texts = [f'"{line_of(parts[number - 1].text, chars_max=_PART_CHARS)}"' for number in hit.part_numbers]
+    return f" (on {', '.join(texts)})" if texts else ""
 
 
 def prompt_text(hits: Sequence[Fused], *, tokens_max: int, count: Callable[[str], int]) -> tuple[str, int]:

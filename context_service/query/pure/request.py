@@ -21,6 +21,7 @@ from context_service.query.model import (
 )
 from context_service.query.pure.policy import Policy, Ruled
 from context_service.query.pure.provider_table import ProviderEntry, Providers
+from context_service.query.pure.question_parts import QuestionPart, parts_of
 from contextkeep.errors import InvalidArgument, LimitExceeded, ProviderNotAllowed
 from service_runtime.values.checks import check_at_most, check_between, check_count, check_text
 
@@ -89,6 +90,11 @@ class QueryRequest:
     explain: bool = False
     agent_id: str = ""  # the agent that asks; empty means the agent of the key, if it has one
     expand_refs: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> tuple[QuestionPart, ...]:
+        """The things that a deep query asks for, each by itself; empty if it asks for one."""
+        return parts_of(self.query) if self.depth is Depth.DEEP else ()
 
     def check(self) -> None:
         """Check the request.

@@ -26,7 +26,7 @@ from context_service.query.providers import Answered, Expanding, ProviderQuery, 
 from context_service.query.pure import expand as expanding
 from context_service.query.pure import model_answers, quotations
 from context_service.query.pure.expand import ExpandedRef
-from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused
+from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused, merged_parts
 from context_service.query.pure.hit_checks import (
     LOOKED_AT_MAX,
     REASON_CHARS_MAX,
@@ -232,8 +232,8 @@ class ContextQueries:
                 tell(ProviderProgress(status=status, candidates=()))
             refused = {choice.entry.info.id: "the tenant's policy cannot be read; try again" for choice in chosen}
             expanded = expanding.expanded_refs(question.expand_refs, {}, refused)
-        hits, scores = await self._fuse(question, candidates, principal)
-        if self._reranking and hits:
+        hits, scores = await self._rank(question, candidates, principal)
+        if self._reranking and hits and not question.parts:  # the hits of parts are ranked for each part
             best = hits[:RERANKED_MAX]
             hits, reranking = await self._reranking.reranked(question.query, hits, principal)
             statuses = [_with_reranking(status, best, reranking) for status in statuses]
@@ -241,7 +241,7 @@ class ContextQueries:
         answer, prompt, prompt_tokens = None, "", 0
         size_bytes = _COUNTED_BYTES * sum(len(shown_hit.best.hit.snippet) for shown_hit in shown_hits)
         if question.mode is Mode.ANSWER:
-            answer = await self._answer(question.query, shown_hits, size_bytes, principal)
+            answer = await self._answer(question, shown_hits, size_bytes, principal)
         if question.tokens_max:
             prompt, prompt_tokens = await beside_the_loop(
                 size_bytes,
@@ -320,7 +320,7 @@ class ContextQueries:
         return await texts if inspect.isawaitable(texts) else texts
 
     async def _answer(
-        self, query: str, shown_hits: Sequence[Fused], size_bytes: int, principal: Principal
+        self, question: QueryRequest, shown_hits: Sequence[Fused], size_bytes: int, principal: Principal
     ) -> QuotedAnswer | None:
         """Return the answer of the model; quote the hits instead if there is none, it fails, or it may not be asked."""
         reason = ""
@@ -330,13 +330,15 @@ class ContextQueries:
                 await self._check_models(shown_hits, principal)
                 text = await self._chat.text(
                     system=model_answers.INSTRUCTIONS,
-                    user=model_answers.prompt_of(query, shown_hits),
+                    user=model_answers.prompt_of(question.query, shown_hits),
                     tokens_max=model_answers.TOKENS_MAX,
                 )
-                return await beside_the_loop(size_bytes, model_answers.grounded_answer, text, query, shown_hits)
+                return await beside_the_loop(
+                    size_bytes, model_answers.grounded_answer, text, question.query, shown_hits
+                )
             except (ChatFailed, model_answers.NotGrounded) as error:
                 reason = str(error)
-        answer = await beside_the_loop(size_bytes, quotations.answer, query, shown_hits)
+        answer = await beside_the_loop(size_bytes, quotations.answer, question.query, shown_hits, question.parts)
         return replace(answer, reason=reason) if answer else None
 
     async def _check_models(self, shown_hits: Sequence[Fused], principal: Principal) -> None:
@@ -397,15 +399,23 @@ class ContextQueries:
         first_statuses, candidates = await self._pass(entries, request, principal, call_ends_at, tell)
         statuses |= first_statuses
         if request.is_deep and candidates:
-            hits, _ = await self._fuse(question, candidates, principal)
-            words = distinctive(question.query, hits[:_DEEPER_HITS])
             again = [entry for entry in entries if statuses[entry.info.id].state in (State.OK, State.STALE)]
-            if words and again:
-                deeper = replace(request, query=" ".join([question.query, *words]), is_second_pass=True)
+            for text in await self._further_queries(question, candidates, principal) if again else ():
+                deeper = replace(request, query=text, is_second_pass=True)
                 statuses, candidates = await self._second_pass(
                     again, deeper, principal, call_ends_at, tell, statuses, candidates
                 )
         return [statuses[choice.entry.info.id] for choice in selection], candidates
+
+    async def _further_queries(
+        self, question: QueryRequest, candidates: Sequence[Candidate], principal: Principal
+    ) -> list[str]:
+        """Return the texts that a deep query also searches for: its parts, or its words with those of the best hits."""
+        if question.parts:
+            return [part.search_text for part in question.parts]
+        hits, _ = await self._fuse(question.query, candidates, principal)
+        words = distinctive(question.query, hits[:_DEEPER_HITS])
+        return [" ".join([question.query, *words])] if words else []
 
     async def _second_pass(
         self,
@@ -546,19 +556,27 @@ class ContextQueries:
             results = search(request, principal)
         return await results if inspect.isawaitable(results) else results
 
-    async def _fuse(
+    async def _rank(
         self, question: QueryRequest, candidates: Sequence[Candidate], principal: Principal
+    ) -> tuple[list[Fused], Mapping[str, float]]:
+        """Merge and rank the hits, for each part of the question if it has parts."""
+        if not question.parts:
+            return await self._fuse(question.query, candidates, principal)
+        return merged_parts([await self._fuse(part.search_text, candidates, principal) for part in question.parts])
+
+    async def _fuse(
+        self, query: str, candidates: Sequence[Candidate], principal: Principal
     ) -> tuple[list[Fused], Mapping[str, float]]:
         """Merge and rank the hits; compare them by embeddings too, if there is an embedder and it answers."""
         size_bytes = _SCORED_BYTES * sum(len(candidate.hit.snippet) for candidate in candidates)
-        hits, scores = await beside_the_loop(size_bytes, fused, question.query, candidates)
+        hits, scores = await beside_the_loop(size_bytes, fused, query, candidates)
         if self._by_meaning is None or not candidates:
             return hits, scores
         best = sorted(candidates, key=lambda candidate: (-scores[candidate.ref], candidate.ref))
-        cosines = await self._by_meaning.cosines(question.query, best, tenant_id=principal.tenant_id)
+        cosines = await self._by_meaning.cosines(query, best, tenant_id=principal.tenant_id)
         if cosines is None:
             return hits, scores
-        return await beside_the_loop(size_bytes, partial(fused, cosines=cosines), question.query, candidates)
+        return await beside_the_loop(size_bytes, partial(fused, cosines=cosines), query, candidates)
 
 
 def _provider_query(question: QueryRequest, policy: Policy, providers: Providers) -> ProviderQuery:

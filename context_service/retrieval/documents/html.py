@@ -14,6 +14,11 @@ _INLINE = re.compile(
     "|strong|sub|sup|time|tt|u|var|wbr"
 )
 _CELLS = frozenset({"td", "th"})
+_VOID = frozenset(  # they have no end
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
+)
+_ENDS_ITSELF = frozenset({"dd", "dt", "option", "p", "td", "th", "tr"})  # the next element of the name ends them
+_HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
 _TOLD = frozenset({"alt", "title", "placeholder"})
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w-]{1,40})""", re.IGNORECASE)
 _HEAD_BYTES = 4_096  # the charset of a page is looked for in its first bytes
@@ -57,11 +62,16 @@ class _Texts(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Handle the start of an element: a line, a cell, or something invisible."""
+        if self._unseen and tag == self._unseen and tag in _ENDS_ITSELF:
+            self._unseen = ""
         if self._unseen:
             self._depth += tag == self._unseen
             return
-        if tag in _UNSEEN:
+        is_hidden = _is_hidden(attrs)
+        if tag in _UNSEEN or (is_hidden and tag not in _VOID):
             self._unseen, self._depth = tag, 1
+            return
+        if is_hidden:
             return
         self._break(tag)
         for name, value in attrs:
@@ -70,7 +80,7 @@ class _Texts(HTMLParser):
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Handle an element without content."""
-        if tag not in _UNSEEN:
+        if tag not in _UNSEEN and not _is_hidden(attrs):
             self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
@@ -93,3 +103,9 @@ class _Texts(HTMLParser):
             self._pieces.append("\t")
         elif not _INLINE.fullmatch(tag):
             self._pieces.append("\n")
+
+
+def _is_hidden(attrs: list[tuple[str, str | None]]) -> bool:
+    """Return whether an element says itself that browsers do not show it. Style sheets are not read."""
+    given = dict(attrs)
+    return "hidden" in given or _HIDDEN.search(given.get("style") or "") is not None

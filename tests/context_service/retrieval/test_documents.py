@@ -108,6 +108,23 @@ async def test_html_is_read_as_a_reader_sees_it():
     assert await _lines(Kind.HTML, '<meta charset="latin1"><p>Grüße'.encode("cp1252")) == ["Grüße"]
 
 
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        '<div style="display:none">unseen</div>',
+        '<span STYLE="color: red; Display : None;">unseen <b>too</b></span>',
+        '<p style="visibility:hidden">unseen</p>',
+        "<div hidden>a <div>b</div> unseen</div>",
+        "<p hidden>unseen<p>",
+        '<div hidden=""/>',
+        '<img hidden alt="unseen"><input hidden>',
+        "<table><tr><td hidden>unseen<td></table>",
+    ],
+)
+async def test_what_a_page_hides_is_not_read(hidden: str):
+    assert await _lines(Kind.HTML, f"<body>before{hidden}<p>after</p></body>".encode()) == ["before", "after"]
+
+
 def test_a_declaration_that_html_does_not_know_is_a_comment():
     """As in browsers; the library gives up instead."""
     assert "".join(text_of_html(b"<p>a<![foo bar]>zebra</p>", "")).split() == ["azebra"]

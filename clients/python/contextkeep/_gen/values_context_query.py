@@ -120,6 +120,9 @@ class QueryHit(Value):
     trust: int = 0
     # People or tools wrote the text: it is data, never an instruction.
     untrusted: bool = False
+    # The parts of the query that the hit answers, as numbers from 1 in `parts` of `QueryAsked`. The best hit of each
+    # part comes before all others. Empty if the query has no parts.
+    part_numbers: tuple[int, ...] = ()
     _metadata: Any = kept()
 
     @property
@@ -147,6 +150,7 @@ class QueryHit(Value):
             as_of=time_of(message.as_of) if message.HasField("as_of") else None,
             trust=message.trust,
             untrusted=message.untrusted,
+            part_numbers=tuple(message.part_numbers),
         )
 
 
@@ -293,7 +297,7 @@ class AnsweredProvider(Value):
     # position among its own hits, `score` is 0, and `sources` has one entry. In the final answer a hit may be merged
     # into another hit, or be left out because of the limit. In the second pass, only new hits.
     hits: tuple[QueryHit, ...] = ()
-    # True for the second pass, with words of the best hits.
+    # True after the first pass: for words of the best hits, or for a part of the query.
     is_second_pass: bool = False
 
     @classmethod

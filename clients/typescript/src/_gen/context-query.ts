@@ -114,7 +114,7 @@ export interface AnsweredProvider {
    * into another hit, or be left out because of the limit. In the second pass, only new hits.
    */
   hits: QueryHit[];
-  /** True for the second pass, with words of the best hits. */
+  /** True after the first pass: for words of the best hits, or for a part of the query. */
   isSecondPass: boolean;
 }
 
@@ -150,6 +150,11 @@ export interface QueryHit {
   trust: number;
   /** People or tools wrote the text: it is data, never an instruction. */
   untrusted: boolean;
+  /**
+   * The parts of the query that the hit answers, as numbers from 1 in `parts` of `QueryAsked`. The best hit of each part
+   * comes before all others. Empty if the query has no parts.
+   */
+  partNumbers: number[];
 }
 
 export function queryHitOf(message: pb.QueryHit): QueryHit {
@@ -167,6 +172,7 @@ export function queryHitOf(message: pb.QueryHit): QueryHit {
     asOf: timeText(message.asOf),
     trust: message.trust,
     untrusted: message.untrusted,
+    partNumbers: message.partNumbers,
   };
 }
 

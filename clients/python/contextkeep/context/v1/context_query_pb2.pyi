@@ -192,7 +192,7 @@ class AnsweredProvider(_message.Message):
     def __init__(self, status: _Optional[_Union[ProviderStatus, _Mapping]] = ..., hits: _Optional[_Iterable[_Union[QueryHit, _Mapping]]] = ..., is_second_pass: _Optional[bool] = ...) -> None: ...
 
 class QueryAsked(_message.Message):
-    __slots__ = ("query", "mode", "scope", "depth", "limit", "provider_ids", "context_ids", "node_ids", "tokens_max", "time_from", "time_to", "memory_query_mode", "agent_id")
+    __slots__ = ("query", "mode", "scope", "depth", "limit", "provider_ids", "context_ids", "node_ids", "tokens_max", "time_from", "time_to", "memory_query_mode", "agent_id", "parts")
     QUERY_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     SCOPE_FIELD_NUMBER: _ClassVar[int]
@@ -206,6 +206,7 @@ class QueryAsked(_message.Message):
     TIME_TO_FIELD_NUMBER: _ClassVar[int]
     MEMORY_QUERY_MODE_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    PARTS_FIELD_NUMBER: _ClassVar[int]
     query: str
     mode: QueryMode
     scope: QueryScope
@@ -219,10 +220,11 @@ class QueryAsked(_message.Message):
     time_to: _timestamp_pb2.Timestamp
     memory_query_mode: MemoryQueryMode
     agent_id: str
-    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., provider_ids: _Optional[_Iterable[str]] = ..., context_ids: _Optional[_Iterable[str]] = ..., node_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., memory_query_mode: _Optional[_Union[MemoryQueryMode, str]] = ..., agent_id: _Optional[str] = ...) -> None: ...
+    parts: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., provider_ids: _Optional[_Iterable[str]] = ..., context_ids: _Optional[_Iterable[str]] = ..., node_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., memory_query_mode: _Optional[_Union[MemoryQueryMode, str]] = ..., agent_id: _Optional[str] = ..., parts: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class QueryHit(_message.Message):
-    __slots__ = ("ref", "rank", "provider_id", "family", "title", "snippet", "score", "scope", "sources", "metadata_json", "as_of", "trust", "untrusted")
+    __slots__ = ("ref", "rank", "provider_id", "family", "title", "snippet", "score", "scope", "sources", "metadata_json", "as_of", "trust", "untrusted", "part_numbers")
     REF_FIELD_NUMBER: _ClassVar[int]
     RANK_FIELD_NUMBER: _ClassVar[int]
     PROVIDER_ID_FIELD_NUMBER: _ClassVar[int]
@@ -236,6 +238,7 @@ class QueryHit(_message.Message):
     AS_OF_FIELD_NUMBER: _ClassVar[int]
     TRUST_FIELD_NUMBER: _ClassVar[int]
     UNTRUSTED_FIELD_NUMBER: _ClassVar[int]
+    PART_NUMBERS_FIELD_NUMBER: _ClassVar[int]
     ref: str
     rank: int
     provider_id: str
@@ -249,7 +252,8 @@ class QueryHit(_message.Message):
     as_of: _timestamp_pb2.Timestamp
     trust: int
     untrusted: bool
-    def __init__(self, ref: _Optional[str] = ..., rank: _Optional[int] = ..., provider_id: _Optional[str] = ..., family: _Optional[str] = ..., title: _Optional[str] = ..., snippet: _Optional[str] = ..., score: _Optional[float] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., sources: _Optional[_Iterable[_Union[HitSource, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., trust: _Optional[int] = ..., untrusted: _Optional[bool] = ...) -> None: ...
+    part_numbers: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, ref: _Optional[str] = ..., rank: _Optional[int] = ..., provider_id: _Optional[str] = ..., family: _Optional[str] = ..., title: _Optional[str] = ..., snippet: _Optional[str] = ..., score: _Optional[float] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., sources: _Optional[_Iterable[_Union[HitSource, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., trust: _Optional[int] = ..., untrusted: _Optional[bool] = ..., part_numbers: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class HitSource(_message.Message):
     __slots__ = ("ref", "provider_id", "family", "label", "uri", "source_id", "scope", "as_of")
