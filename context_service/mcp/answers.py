@@ -26,6 +26,7 @@ ARGUMENTS = "arguments_json"  # where ExecuteTool takes the arguments of a tool
 
 _JSON = "_json"
 _PAGE_FIELD = f"{ARGUMENTS}.page_token"
+UTF8_BYTES_MAX = 4  # the most bytes of one character in UTF-8
 _CHARS_MIN = 64  # no text is cut to less than this, so that ids stay whole
 _CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -76,6 +77,36 @@ async def fitting_page(
         page_size = max(1, min(rows - 1, rows * bytes_max // size_bytes))
 
 
+def place_of_token(query: Sequence[object], page_token: str) -> int:
+    """Return the place where a page begins; 0 without a token.
+
+    Raises:
+        InvalidPageToken: the token belongs to another list.
+    """
+    (start,) = decode_token(query, page_token, parts=1, field=_PAGE_FIELD) or (0,)
+    if type(start) is not int or start < 0:
+        raise InvalidPageToken("page_token is malformed", field=_PAGE_FIELD)
+    return start
+
+
+def readable(content: bytes, *, is_last: bool) -> tuple[str, int, str]:
+    """Return bytes as text, how many of the bytes the text covers, and the encoding.
+
+    Args:
+        content: The bytes to show; they may end inside a character.
+        is_last: No bytes follow, so `content` must not end inside a character.
+    """
+    for cut in range(1 if is_last else UTF8_BYTES_MAX):
+        try:
+            text = content[: len(content) - cut].decode()
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text and (text or not content):
+            return text, len(content) - cut, "utf-8"
+        break
+    return base64.b64encode(content).decode(), len(content), "base64"
+
+
 async def page_of(
     rows: Sequence[Any],
     name: str,
@@ -101,8 +132,8 @@ async def page_of(
         InvalidPageToken: the token belongs to another list.
         AnswerTooLarge: a single row is too large, even with its texts cut.
     """
-    (start,) = decode_token(query, page_token, parts=1, field=_PAGE_FIELD) or (0,)
-    if type(start) is not int or not 0 <= start <= len(rows):
+    start = place_of_token(query, page_token)
+    if start > len(rows):
         raise InvalidPageToken("page_token is malformed", field=_PAGE_FIELD)
 
     async def read(page_size: int) -> tuple[Document, int]:

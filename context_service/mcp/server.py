@@ -23,7 +23,7 @@ from contextkeep.context.v1 import tools_pb2 as pb
 from contextkeep.errors import AnswerTooLarge, ContextKeepError, InvalidArgument, NotFound
 from contextkeep.version import __version__
 
-_READ = "wm_read"  # the tool that reads a record in parts
+_READ, _EXPAND = "wm_read", "window_expand"  # the tools that read a record, and an original, in parts
 _RESOURCE_BYTES_MAX = 10 * 2**20
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # which all vendors show to models
 _RESOURCES_OF_A_PAGE = 50
@@ -91,13 +91,14 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
             session = session_of(context)
             text = await _execute(session, params.name, params.arguments or {})
             document = orjson.loads(text)
-            picture = await _picture_in(session, params.name, document)
+            picture = await _picture_in(session, params.name, params.arguments or {}, document)
         except ContextKeepError as error:
             error_text = orjson.dumps({"error": error_fields(error)}).decode()
             return types.CallToolResult(content=[types.TextContent(text=error_text)], is_error=True)
         if picture is None:
             return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=document)
-        document |= {"content": "", "encoding": "image"}  # the picture follows whole, so no page of it is needed
+        # The picture or recording follows whole, so no page of it is needed.
+        document |= {"content": "", "encoding": picture.type}
         document.pop("next_page_token", None)
         described = types.TextContent(text=orjson.dumps(document).decode())
         return types.CallToolResult(content=[described, picture], structured_content=document)
@@ -266,19 +267,41 @@ def _text_of(content: bytes) -> str | None:
     return None if "\0" in text else text
 
 
-async def _picture_in(session: Session, name: str, answer: dict[str, Any]) -> types.ImageContent | None:
-    """Return the picture that the tool `wm_read` began to read, so that a model sees it; None for other answers.
+async def _picture_in(
+    session: Session, name: str, arguments: dict[str, Any], answer: dict[str, Any]
+) -> types.ImageContent | types.AudioContent | None:
+    """Return the picture or recording that a tool began to read, so that a model sees it; None for other answers.
 
     Raises:
         ContextKeepError: those of the tool.
     """
-    if name != _READ or answer["encoding"] != "base64" or answer["start_bytes"]:
+    if name not in (_READ, _EXPAND) or "size_bytes" not in answer.get("record", answer):
         return None
-    record = answer["record"]
-    if record.get("content_type") not in _PICTURES or record.get("size_bytes", 0) > _RESOURCE_BYTES_MAX:
+    described = answer.get("record", answer)
+    media_type = described.get("content_type") or described.get("media_type", "")
+    is_audio = media_type.startswith("audio/")
+    if not (is_audio or media_type in _PICTURES) or described["size_bytes"] > _RESOURCE_BYTES_MAX:
         return None
-    _, content = await _whole(session, record["working_memory_id"])
-    return types.ImageContent(data=b64encode(content).decode(), mime_type=record["content_type"])
+    if arguments.get("page_token") or answer.get("encoding") == "utf-8":
+        return None
+    if name == _READ:
+        _, content = await _whole(session, described["working_memory_id"])
+    else:
+        content = await _expanded(session, arguments, answer["next_page_token"])
+    data = b64encode(content).decode()
+    if is_audio:
+        return types.AudioContent(data=data, mime_type=media_type)
+    return types.ImageContent(data=data, mime_type=media_type)
+
+
+async def _expanded(session: Session, arguments: dict[str, Any], token: str) -> bytes:
+    """Return all bytes of a file that `window_expand` described; `token` is that of its first page."""
+    content = bytearray()
+    while token:
+        answer = orjson.loads(await _execute(session, _EXPAND, {**arguments, "page_token": token}))
+        content += b64decode(answer["content"])
+        token = answer.get("next_page_token", "")
+    return bytes(content)
 
 
 def error_fields(error: ContextKeepError) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import Field, WithJsonSchema
 
-from context_service.mcp.answers import Document, page_of, plain
+from context_service.mcp.answers import Document, page_of, place_of_token, plain, readable
 from context_service.mcp.tool import PAGE_TOKEN, REQUEST_ID, Argument, Arguments, Tool, Use, limit, page_size
 from context_service.mcp.tools.contexts import QUERY, filters
 from context_service.windows.pure.patches import CHANGES_MAX
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.inputs.pages import encode_token
 
 # What a model may say of the state. Constraints and the goal are given to it: else what a tool's result talked it into
 # would bind it in each pack.
@@ -51,8 +52,15 @@ def _rows(body: Document) -> list[Document]:
 
 
 async def _expand(tool: Tool, use: Use, arguments: Any) -> Document:
-    """Answer the next part of an original: a piece of a text, or else messages."""
-    original = await use.services.windows.Expand(tool.request(use, arguments), None)
+    """Answer the next part of an original: a piece of a text, a range of a file, or else messages."""
+    query = ("window_expand", arguments.window_id, arguments.ref)
+    request = tool.request(use, arguments)
+    start = place_of_token(query, arguments.page_token)
+    # Of a file, as many bytes as fit an answer in base64; texts and messages have no ranges.
+    request.offset_bytes, request.length_bytes = start, use.services.answer_bytes_max // 2
+    original = await use.services.windows.Expand(request, None)
+    if original.media_type:
+        return _range_of_file(original, start, query, is_first=not arguments.page_token)
     rows: Sequence[Any]
     if original.sha256:
         text = await beside_the_loop(len(original.content), _text, original)
@@ -66,7 +74,7 @@ async def _expand(tool: Tool, use: Use, arguments: Any) -> Document:
         rows,
         name,
         described,
-        query=("window_expand", arguments.window_id, arguments.ref),
+        query=query,
         page_size=_ROWS_MAX,
         page_token=arguments.page_token,
         bytes_max=use.services.answer_bytes_max,
@@ -74,12 +82,26 @@ async def _expand(tool: Tool, use: Use, arguments: Any) -> Document:
     return {**answer, "content": "".join(answer["content"])} if name == "content" else answer
 
 
+def _range_of_file(original: pb.ExpandResponse, start: int, query: Sequence[object], *, is_first: bool) -> Document:
+    """Return a range of a file, as text if it is a text.
+
+    The first answer about any other file says in words what it is, and its token begins at the first byte: a model
+    cannot read base64, and a program that can reads on.
+    """
+    end = start + len(original.content)
+    text, covered, encoding = readable(original.content, is_last=end >= original.size_bytes)
+    described = Document(media_type=original.media_type, size_bytes=original.size_bytes, sha256=original.sha256)
+    if encoding != "utf-8" and is_first:
+        line = f"[a file of {original.size_bytes:,} bytes that is no text: {original.media_type}]"
+        return {**described, "content": line, "next_page_token": encode_token(query, [0])}
+    answer = {**described, "encoding": encoding, "content": text, "start_bytes": start}
+    if (end := start + covered) < original.size_bytes:
+        answer["next_page_token"] = encode_token(query, [end])
+    return answer
+
+
 def _text(original: pb.ExpandResponse) -> str:
     """Return an original as text for a model; for the result of a tool, the text inside it if it is a text."""
-    try:
-        original.content.decode(errors="surrogatepass")
-    except UnicodeDecodeError:
-        return f"[a file of {len(original.content):,} bytes that is no text; SHA-256 {original.sha256}]"
     text = original.content.decode(errors="replace")
     value = orjson.loads(text) if original.is_json else text
     return value if isinstance(value, str) else text

@@ -10,18 +10,17 @@ from typing import Any
 
 import orjson
 
-from context_service.mcp.answers import ARGUMENTS, Document, plain, size_bytes_of
+from context_service.mcp.answers import ARGUMENTS, UTF8_BYTES_MAX, Document, place_of_token, plain, readable, size_bytes_of
 from context_service.mcp.tool import ENTITY, PAGE_TOKEN, REQUEST_ID, Argument, Arguments, Tool, Use, limit, page_size
 from context_service.working_memory.pure.fields import content_type_of_name
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument, InvalidPageToken
-from service_runtime.inputs.pages import decode_token, encode_token
+from service_runtime.inputs.pages import encode_token
 from service_runtime.rpc import calls
 from service_runtime.statements import replays
 
 _TEXT = "text/plain"
 _CHUNK_BYTES = 1024 * 1024
-_UTF8_BYTES_MAX = 4  # the most bytes of one character in UTF-8
 
 
 class OrderArguments(Arguments):
@@ -38,8 +37,7 @@ async def _read_record(tool: Tool, use: Use, arguments: Any) -> Document:
     record.ClearField("content_json")
     record.ClearField("content_text")
     query = ("wm_read", record.working_memory_id, record.sha256)  # a token for other content is refused
-    (start,) = decode_token(query, arguments.page_token, parts=1) or (0,)
-    if type(start) is not int or not 0 <= start <= record.size_bytes:
+    if (start := place_of_token(query, arguments.page_token)) > record.size_bytes:
         raise InvalidPageToken("page_token is malformed", field=f"{ARGUMENTS}.page_token")
     length = min(arguments.bytes_max, use.services.answer_bytes_max, record.size_bytes - start)
     if record.blob_key and length:
@@ -48,18 +46,18 @@ async def _read_record(tool: Tool, use: Use, arguments: Any) -> Document:
         content = inline[start : start + length]
     described = {"record": await plain(record), "start_bytes": start}
     while True:
-        text, taken, encoding = _readable(content, is_last=start + len(content) >= record.size_bytes)
+        text, taken, encoding = readable(content, is_last=start + len(content) >= record.size_bytes)
         answer = {**described, "encoding": encoding, "content": text}
         if start + taken < record.size_bytes:
             answer["next_page_token"] = encode_token(query, [start + taken])
         size_bytes = size_bytes_of(answer)
         if size_bytes <= use.services.answer_bytes_max:
             return answer
-        if len(content) <= _UTF8_BYTES_MAX:  # the description of the record alone is too large, so return only its id
+        if len(content) <= UTF8_BYTES_MAX:  # the description of the record alone is too large, so return only its id
             described = {"record": {"working_memory_id": record.working_memory_id}, "start_bytes": start}
             continue
         fewer = len(content) * use.services.answer_bytes_max // size_bytes
-        content = content[: max(_UTF8_BYTES_MAX, min(len(content) - 1, fewer))]
+        content = content[: max(UTF8_BYTES_MAX, min(len(content) - 1, fewer))]
 
 
 async def _blob(use: Use, record: pb.WMRecord, *, start: int, length: int) -> bytes:
@@ -69,24 +67,6 @@ async def _blob(use: Use, record: pb.WMRecord, *, start: int, length: int) -> by
     )
     async with aclosing(use.services.memory.GetBlob(request, None)) as messages:  # type: ignore[type-var]
         return b"".join([message.chunk async for message in messages])
-
-
-def _readable(content: bytes, *, is_last: bool) -> tuple[str, int, str]:
-    """Return bytes as text, how many of the bytes the text covers, and the encoding.
-
-    Args:
-        content: The bytes to show; they may end inside a character.
-        is_last: No bytes follow, so `content` must not end inside a character.
-    """
-    for cut in range(1 if is_last else _UTF8_BYTES_MAX):
-        try:
-            text = content[: len(content) - cut].decode()
-        except UnicodeDecodeError:
-            continue
-        if "\0" not in text and (text or not content):
-            return text, len(content) - cut, "utf-8"
-        break
-    return base64.b64encode(content).decode(), len(content), "base64"
 
 
 async def _upload(tool: Tool, use: Use, arguments: Any) -> Document:

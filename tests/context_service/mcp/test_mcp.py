@@ -27,6 +27,7 @@ from contextkeep import (
     AsyncContextClient,
     AsyncEntityClient,
     EdgeInput,
+    FileInput,
     MessageInput,
     NodeInput,
     PartInput,
@@ -45,7 +46,7 @@ from contextkeep.errors import (
 )
 from service_runtime.rpc.principal import ApiKeys, Principal
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
-from tests.media import png
+from tests.media import png, wav
 from tests.ports import free_port
 from tests.service_runtime.test_telemetry import ended
 
@@ -198,6 +199,7 @@ async def test_a_model_works_with_an_entity(connect: Connect, context: AsyncCont
         await read_the_histories(client, session.id)
         context_id = await use_a_context(client)
         await send_files(client)
+        await expand_files(client, context)
         window_id = (await context.windows.open(context_id, "gpt-5", system_prompt="Be brief.")).window_id
         await use_a_window(client, window_id)
         await use_resources(client, record_id)
@@ -320,6 +322,32 @@ async def send_files(client: Client) -> None:
     await answer(client, "context_send", content="There.", context_id=begun["context_id"], files=again)
     for wrong in ({"data": "no base64!"}, {"data": ""}, {"working_memory_id": "x"}):
         assert (await error(client, "context_send", content="x", files=[wrong]))["reason"] == "INVALID_ARGUMENT"
+
+
+async def expand_files(client: Client, context: AsyncContextClient) -> None:
+    """A picture of several answers comes whole, as content that a model sees; text comes as text, in pages."""
+    picture, sound = png(9, 4, pixels=os.urandom(150_000)), wav(1)
+    notes = "".join(f"Messung {number}: große Höhe.\n" for number in range(3_000))
+    files = [FileInput(data=picture), FileInput(data=sound), FileInput(data=notes.encode(), media_type="text/plain")]
+    message = MessageInput("Look.", parts=[PartInput(file=file) for file in (*files, b"\0" * 9)])
+    sent = await context.contexts.send(message)
+    window = await context.windows.open(sent.context_id, "gpt-5")
+    asked = {"window_id": window.window_id}
+
+    for ref, data, kind in (("m1/1", picture, "image"), ("m1/2", sound, "audio")):
+        described, media = (await client.call_tool("window_expand", {**asked, "ref": ref})).content
+        assert json.loads(described.text)["encoding"] == media.type == kind
+        assert base64.b64decode(media.data) == data
+    text, token = "", ""
+    while page := await answer(client, "window_expand", **asked, ref="m1/3", page_token=token):
+        text += page["content"]
+        if not (token := page.get("next_page_token", "")):
+            break
+    assert text == notes
+    other = await answer(client, "window_expand", **asked, ref="m1/4")
+    assert "a file of 9 bytes that is no text" in other["content"]
+    rest = await answer(client, "window_expand", **asked, ref="m1/4", page_token=other["next_page_token"])
+    assert base64.b64decode(rest["content"]) == b"\0" * 9
 
 
 async def use_a_window(client: Client, window_id: str) -> None:
