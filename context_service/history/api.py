@@ -24,7 +24,6 @@ from service_runtime.values.copying import copied
 
 STREAM_BYTES = 1024 * 1024
 STREAM_ROWS = 1000
-_FAMILIES = {Format.ANTHROPIC: "claude", Format.GEMINI: "gemini"}  # of tokens; else OpenAI's
 
 
 class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
@@ -199,7 +198,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
             HistoryQuestion,
             request,
             node_id=str(await self._names.id_of("node_id", request.node_id, request)),
-            tokens_family=_FAMILIES.get(to, "o200k") if to else "o200k",
+            tokens_format=to or Format.OPENAI,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 
 from context_service.entity_history.graph import GraphEvents
@@ -15,10 +16,12 @@ from context_service.history.rules.format_history import Formatting
 from context_service.history.rules.trial import MappingTrials
 from context_service.kernel.cel import ExpressionLimits
 from context_service.kernel.dependencies import Dependencies, Room
+from context_service.kernel.parts import File
 from context_service.settings import Settings
 from context_service.working_memory.room import FileContents
 from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
 from service_runtime.grpc_server.server import Service
+from service_runtime.rpc.principal import Principal
 
 # What other rooms use.
 __all__ = [
@@ -55,14 +58,20 @@ def history_limits_of(settings: Settings) -> HistoryLimits:
 def chat_history_of(deps: Dependencies) -> Room[ChatHistoryServicer]:
     """Return the servicer of histories; it needs no connections of its own."""
     limits = history_limits_of(deps.settings)
+    contents = FileContents(deps.records, deps.storage)
+
+    async def files_of(record_ids: Collection[str], principal: Principal) -> dict[str, File]:
+        stored = await contents.files_of(record_ids, principal=principal)
+        return {record_id: found.file for record_id, found in stored.items()}
+
     servicer = ChatHistoryServicer(
-        ChatHistories(deps.graph, deps.mappings, limits),
+        ChatHistories(deps.graph, deps.mappings, limits, files_of=files_of),
         deps.assembly,
         MappingTrials(deps.graph, deps.mappings, limits),
         EntityHistory(GraphEvents(deps.graph), deps.actions),
         deps.mappings,
         deps.names,
-        Formatting(FileContents(deps.records, deps.storage)),
+        Formatting(contents),
     )
     service = Service(
         full_name="contextkeep.context.v1.ChatHistory",

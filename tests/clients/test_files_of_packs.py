@@ -10,6 +10,10 @@ from typing import Any
 import orjson
 import pytest
 
+from context_service.history.model import ChatMessage
+from context_service.history.pure.message_tokens import tokens_of_message
+from context_service.kernel.files.models import media_model
+from context_service.kernel.parts import Part, tokens_of
 from context_service.kernel.rendering import Format
 from contextkeep import (
     AsyncContextClient,
@@ -143,6 +147,29 @@ async def test_a_history_has_the_bytes_of_its_records(world: Any, context: Any, 
     (message,) = history.body["messages"]
     assert b64decode(message["content"][1]["source"]["data"]) == data
     assert history.files[0].sha256 == hashlib.sha256(data).hexdigest()
+
+    # A picture of unknown size counts as the most that the vendor counts for one.
+    most = media_model("", Format.ANTHROPIC).image.most
+    asked = {"mapping_name": "shots", "tokens_max": 100_000}
+    counted = await world.run(context.history.formatted, session.id, "anthropic", **asked)
+    assert most < counted.tokens < most + 50
+    asked["tokens_max"] = most
+    cut = await world.run(context.history.formatted, session.id, "anthropic", **asked)
+    assert (cut.is_cut, cut.files) == (True, ())
+
+
+@pytest.mark.parametrize("name", ["data URL", "address", "web page"])
+def test_a_file_by_its_url_counts_as_the_vendor_counts_it_and_not_as_text(name: str):
+    model = media_model("", Format.OPENAI_RESPONSES)
+    picture = b64encode(png(50, 30)).decode() * 200
+    part, expected = {
+        "data URL": (Part(url=f"data:image/png;base64,{picture}"), model.image.most),
+        "address": (Part(url="https://example.com/a.png", media_type="image/png"), model.image.most + 1),
+        "web page": (Part(url="https://example.com/a"), 1),
+    }[name]
+    message = ChatMessage(role="user", content="", node_id="n", created_at_us=0, parts=(part,))
+    tokens = tokens_of_message(message, model, count=lambda text: len(text.split()))
+    assert tokens == expected + tokens_of("", (), count=len)
 
 
 def test_the_cache_drops_what_was_used_longest_ago_and_refuses_other_bytes():

@@ -7,23 +7,33 @@ another order.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from context_service.history.model import ChatMessage
+from context_service.history.pure.formats import record_ids, with_files
 from context_service.history.pure.limits import DEFAULTS, HistoryLimits
+from context_service.history.pure.message_tokens import tokens_of_message
 from context_service.history.pure.node_mapper import Skipped
 from context_service.history.pure.places import Place, in_order
 from context_service.history.rules.newest import Newest, read_back
 from context_service.history.rules.registry import MappingRegistry
 from context_service.history.rules.walk import HistoryRead, begin, within_budget
+from context_service.kernel.files.models import media_model
 from context_service.kernel.graph import EntityGraph
 from context_service.kernel.graph_values import GraphNode
+from context_service.kernel.parts import File, texts_of
+from context_service.kernel.rendering import Format
 from context_service.kernel.tokens import TokenCounter
 from contextkeep.errors import InvalidArgument, MappingFailed
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 
+# Finds the files of records that the principal may read, by the ids of the records.
+FilesOf = Callable[[Collection[str], Principal], Awaitable[Mapping[str, File]]]
+
+_FAMILIES = {Format.ANTHROPIC: "claude", Format.GEMINI: "gemini"}  # of tokens; else OpenAI's
 _MESSAGE_TOKENS = 100  # estimated size of a message, for the number of nodes to read
 
 
@@ -37,7 +47,7 @@ class HistoryQuestion:
     max_messages: int  # only the last N messages of the mapping's order; 0 takes all
     strict: bool  # fail on the first node on which a rule fails
     tokens_max: int = 0  # only the newest messages that fit, with whole groups of calls and results; 0 takes all
-    tokens_family: str = "o200k"  # the family of models whose tokens are counted
+    tokens_format: Format = Format.OPENAI  # the vendor whose tokens are counted
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,12 +68,27 @@ class History:
 
 
 class ChatHistories:
-    """Reads chat histories: graph and mapping to messages."""
+    """Reads chat histories: graph and mapping to messages.
 
-    def __init__(self, graph: EntityGraph, mappings: MappingRegistry, limits: HistoryLimits = DEFAULTS) -> None:
+    Args:
+        graph: The Entity Service.
+        mappings: The mappings of tenants.
+        limits: The limits of mappings and walks.
+        files_of: Finds the files of records, to count them; without it, records count as no files.
+    """
+
+    def __init__(
+        self,
+        graph: EntityGraph,
+        mappings: MappingRegistry,
+        limits: HistoryLimits = DEFAULTS,
+        *,
+        files_of: FilesOf | None = None,
+    ) -> None:
         self._graph = graph
         self._mappings = mappings
         self._limits = limits
+        self._files_of = files_of
 
     async def whole(self, principal: Principal, question: HistoryQuestion) -> History:
         """Return the messages in the mapping's order.
@@ -99,17 +124,33 @@ class ChatHistories:
         )
         with within_budget():
             if mapping.sorts:
-                yield await self._in_order(reading, question, rest)
+                yield await self._in_order(reading, self._collector(question, principal), rest)
             elif question.max_messages or question.tokens_max:
-                yield await self._newest(reading, question, rest)
+                yield await self._newest(reading, question, self._collector(question, principal), rest)
             else:
                 async with aclosing(self._graph.walk(reading.walk, descending=mapping.descending)) as pages:
                     async for page in pages:
                         yield await reading.mapper.messages(page.nodes)
 
-    async def _newest(self, reading: HistoryRead, question: HistoryQuestion, rest: Left) -> list[ChatMessage]:
+    def _collector(self, question: HistoryQuestion, principal: Principal) -> Newest:
+        """Return a collector for the newest messages that a question asks for."""
+        texts = TokenCounter(_FAMILIES.get(question.tokens_format, "o200k"))
+        model = media_model("", question.tokens_format)
+
+        async def count(messages: Sequence[ChatMessage]) -> Sequence[int]:
+            files = await self._files_of(record_ids(messages), principal) if self._files_of else {}
+            counted = with_files(messages, files) if files else messages
+            size = sum(len(text) for message in counted for text in texts_of(message.content, message.parts))
+            return await beside_the_loop(
+                size, lambda: [tokens_of_message(message, model, count=texts.count) for message in counted]
+            )
+
+        return Newest(count_max=question.max_messages, tokens_max=question.tokens_max, count=count)
+
+    async def _newest(
+        self, reading: HistoryRead, question: HistoryQuestion, newest: Newest, rest: Left
+    ) -> list[ChatMessage]:
         """Read from the end of the mapping's order until there are enough messages."""
-        newest = _newest(question)
 
         async def read(node: GraphNode) -> bool:
             return await newest.add(await reading.mapper.messages([node]))
@@ -118,7 +159,7 @@ class ChatHistories:
         await read_back(self._graph, reading, min(filter(None, expected)), read)
         return _fitting(newest, rest)
 
-    async def _in_order(self, reading: HistoryRead, question: HistoryQuestion, rest: Left) -> list[ChatMessage]:
+    async def _in_order(self, reading: HistoryRead, newest: Newest, rest: Left) -> list[ChatMessage]:
         """Read all nodes, then bring them into the mapping's own order and groups.
 
         Raises:
@@ -136,7 +177,6 @@ class ChatHistories:
         if len(with_messages) > 1 and all(key is None for key, _ in with_messages):
             raise _no_order(reading, with_messages[0][1][0].node_id)
         ordered = await in_order(of_nodes, descending=mapping.descending)
-        newest = _newest(question)
         for messages in reversed(ordered):
             if await newest.add(messages):
                 break
@@ -153,15 +193,6 @@ def _no_order(reading: HistoryRead, node_id: str) -> MappingFailed:
         " TestMapping shows its value on each node",
         node_id=node_id,
         rule=order_by.place,
-    )
-
-
-def _newest(question: HistoryQuestion) -> Newest:
-    """Return a collector for the newest messages that a question asks for."""
-    return Newest(
-        count_max=question.max_messages,
-        tokens_max=question.tokens_max,
-        count=TokenCounter(question.tokens_family).count,
     )
 
 

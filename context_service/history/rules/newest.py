@@ -9,8 +9,8 @@ from context_service.history.model import ChatMessage
 from context_service.history.rules.walk import HistoryRead
 from context_service.kernel.graph import EntityGraph
 from context_service.kernel.graph_values import GraphNode
-from context_service.kernel.parts import texts_of, tokens_of
-from service_runtime.inputs.documents import beside_the_loop
+
+CountTokens = Callable[[Sequence[ChatMessage]], Awaitable[Sequence[int]]]
 
 _LIMIT_MIN = 16
 _LIMIT_MAX = 1000
@@ -23,10 +23,10 @@ class Newest:
     Args:
         count_max: The number of messages at most; 0 sets no limit.
         tokens_max: The tokens of all messages together at most; 0 sets no limit.
-        count: A function that counts the tokens of a text.
+        count: A function that counts the tokens of each of some messages.
     """
 
-    def __init__(self, *, count_max: int, tokens_max: int, count: Callable[[str], int]) -> None:
+    def __init__(self, *, count_max: int, tokens_max: int, count: CountTokens) -> None:
         self._count_max = count_max
         self._tokens_max = tokens_max
         self._count = count
@@ -36,15 +36,8 @@ class Newest:
 
     async def add(self, messages: Sequence[ChatMessage]) -> bool:
         """Add as many of these older messages as fit, the newest first; return whether the limit is reached."""
-        if not self._tokens_max:
-            return self._add(messages)
-        size = sum(len(text) for message in messages for text in texts_of(message.content, message.parts))
-        return await beside_the_loop(size, self._add, messages)
-
-    def _add(self, messages: Sequence[ChatMessage]) -> bool:
-        """Take messages from the last to the first; return whether there are enough."""
-        for message in reversed(messages):
-            tokens = tokens_of(message.content, message.parts, count=self._count) if self._tokens_max else 0
+        tokens_of_each = await self._count(messages) if self._tokens_max else [0] * len(messages)
+        for message, tokens in zip(reversed(messages), reversed(tokens_of_each), strict=True):
             if self._tokens_max and self._tokens + tokens > self._tokens_max:
                 self.is_cut = True
                 return True

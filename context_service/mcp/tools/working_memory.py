@@ -10,7 +10,15 @@ from typing import Any
 
 import orjson
 
-from context_service.mcp.answers import ARGUMENTS, UTF8_BYTES_MAX, Document, place_of_token, plain, readable, size_bytes_of
+from context_service.mcp.answers import (
+    ARGUMENTS,
+    UTF8_BYTES_MAX,
+    Document,
+    place_of_token,
+    plain,
+    readable,
+    size_bytes_of,
+)
 from context_service.mcp.tool import ENTITY, PAGE_TOKEN, REQUEST_ID, Argument, Arguments, Tool, Use, limit, page_size
 from context_service.working_memory.pure.fields import content_type_of_name
 from contextkeep.context.v1 import working_memory_pb2 as pb

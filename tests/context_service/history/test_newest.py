@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,8 +43,12 @@ def cost(message: ChatMessage) -> int:
     return tokens_of(message.content, message.parts, count=words)
 
 
+async def costs(messages: Sequence[ChatMessage]) -> list[int]:
+    return list(map(cost, messages))
+
+
 async def newest_of(nodes: list[list[ChatMessage]], *, count_max: int = 0, tokens_max: int = 0) -> Newest:
-    newest = Newest(count_max=count_max, tokens_max=tokens_max, count=words)
+    newest = Newest(count_max=count_max, tokens_max=tokens_max, count=costs)
     for messages in reversed(nodes):
         if await newest.add(messages):
             break

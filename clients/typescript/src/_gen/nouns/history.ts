@@ -33,7 +33,8 @@ export interface HistoryFormattedOptions {
   /**
    * Return only the newest messages that together have about this many tokens. 0 means no limit. A tool call is kept
    * with all its results, or left out with them. Tokens are counted as by the vendor of the `format`, or without a
-   * format by OpenAI's o200k_base. Files to which a message points do not count.
+   * format by OpenAI's o200k_base. Pictures, PDFs and recordings count as that vendor counts them; one of unknown size
+   * counts as the most that it can be.
    */
   tokensMax?: number;
   /** With a `format`: how the bytes of files come. */
