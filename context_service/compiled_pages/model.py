@@ -369,3 +369,17 @@ class CompileProgress:
 
     place: str
     definitions: Mapping[str, int]
+
+
+class LastCompile(NamedTuple):
+    """The last compile of keys with the same bounds: how far it came in the list of changes, and when."""
+
+    place: str
+    compiled_at: datetime
+
+
+class Freshness(NamedTuple):
+    """How new the compiled pages are: the time of the last compile, and why they may be older than the graph."""
+
+    as_of: datetime | None
+    reason: str

@@ -11,6 +11,7 @@ from context_service.compiled_pages.rules.compile import Compiling
 from context_service.compiled_pages.rules.compile_node import PageMaking
 from context_service.compiled_pages.rules.definitions import Definitions
 from context_service.compiled_pages.rules.forget import Forgetting
+from context_service.compiled_pages.rules.freshness import PageFreshness
 from context_service.compiled_pages.rules.pages import CompiledPages
 from context_service.compiled_pages.rules.search import FacetSearch
 from context_service.compiled_pages.store.definitions import DefinitionRows
@@ -27,7 +28,9 @@ from service_runtime.postgres import Database
 
 __all__ = [
     "FacetSearch",
+    "PageFreshness",
     "forgetting_of",
+    "freshness_of",
     "open_compiled_pages",
 ]
 
@@ -35,6 +38,11 @@ __all__ = [
 def forgetting_of(database: Database) -> Forgetting:
     """Return the rules that erase users from compiled pages."""
     return Forgetting(database, CompiledRows(database, Passages(database), count=len))  # it writes no passages
+
+
+def freshness_of(deps: Dependencies) -> PageFreshness:
+    """Return the rule that says how new the compiled pages are."""
+    return PageFreshness(CompileStates(deps.database), deps.graph)
 
 
 async def open_compiled_pages(deps: Dependencies, stack: AsyncExitStack) -> Room[CompiledPagesServicer]:

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 
 from context_service.agents.room import Agents
-from context_service.compiled_pages.room import FacetSearch
+from context_service.compiled_pages.room import FacetSearch, freshness_of
 from context_service.context_settings.room import ContextSettings
 from context_service.contexts.room import ArtifactRows, ContextsFinding, Recalling
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
@@ -83,7 +83,7 @@ async def open_query(
     entries = [
         native(workspace, trust=WORKSPACE_TRUST),
         native(WikiPages(pages), trust=WIKI_TRUST),
-        native(CompiledFacets(facets), trust=BRAIN_TRUST),
+        native(CompiledFacets(facets, freshness_of(deps)), trust=BRAIN_TRUST),
         native(KnowledgeBaseDocuments(bases), trust=KNOWLEDGE_BASE_TRUST),
         native(Contexts(deps.log, ArtifactRows(deps.log, deps.passages), recalling, finding), trust=CONTEXT_TRUST),
         native(MemoriesWithPages(UserMemories(remembering), pages), trust=MEMORY_TRUST),

@@ -320,7 +320,7 @@ class Compiling:
         if removed:
             await self._remove(run, sorted(removed))
             yield
-        depending = await self._rows.dependent(run.principal, run.audience, _changes_by_node(changes))
+        depending = await self._rows.dependent(run.principal, run.audience, changes_by_node(changes))
         affected = {(name, node_id) for name, node_id in depending if name in run.ready}
         for change in changes:
             if change.node_id:
@@ -461,7 +461,7 @@ def _note(run: _Run, problems: Sequence[Problem]) -> None:
     run.problems += problems[: PROBLEMS_MAX - len(run.problems)]
 
 
-def _changes_by_node(changes: Sequence[GraphChange]) -> dict[str, int]:
+def changes_by_node(changes: Sequence[GraphChange]) -> dict[str, int]:
     """Return the changed nodes, each with the bits of what changed."""
     touched: dict[str, int] = {}
     for change in changes:

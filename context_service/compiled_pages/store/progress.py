@@ -6,14 +6,15 @@ compile began, it cannot write any more, because its data may be older than the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
 import orjson
 
-from context_service.compiled_pages.model import Audience, CompileProgress
+from context_service.compiled_pages.model import Audience, CompileProgress, LastCompile
 from contextkeep.errors import CompileUnderWay
-from service_runtime.postgres import Database, Transaction
+from service_runtime.postgres import Database, Transaction, json_rows
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
 
@@ -24,6 +25,8 @@ _TAKE = SQL["take"]
 _KEEP = SQL["keep"]
 _SAVE = SQL["save"]
 _RELEASE = SQL["release"]
+_LAST = SQL["last"]
+_CONCERNS = SQL["concerns"]
 
 
 class CompileStates:
@@ -69,6 +72,23 @@ class CompileStates:
         }
         if not await self._database.of(principal).query(_SAVE, parameters):
             raise _under_way()
+
+    async def last(self, principal: Principal) -> LastCompile | None:
+        """Return how far the last compile of keys with the caller's bounds has come; None if there was none."""
+        rows = await self._database.of(principal).query(_LAST)
+        return LastCompile(place=rows[0].place, compiled_at=rows[0].compiled_at) if rows else None
+
+    async def concerns_pages(self, principal: Principal, touched: Mapping[str, int], types: Sequence[str]) -> bool:
+        """Return whether changes of nodes, or new nodes of some types, change pages that the caller sees.
+
+        Args:
+            principal: The caller.
+            touched: The bits of what changed, by the node's id.
+            types: The types of the changed nodes.
+        """
+        changes = json_rows({"node_id": node_id, "bits": bits} for node_id, bits in touched.items())
+        rows = await self._database.of(principal).query(_CONCERNS, {"touched": changes, "types": list(types)})
+        return bool(rows[0].concerns)
 
     async def release(self, principal: Principal, audience: Audience, compile_id: UUID) -> None:
         """End the lease of a compile, so that another one may begin."""

@@ -18,6 +18,22 @@ SET leased_until = clock_timestamp() + %(lease)s, place = %(place)s, definitions
 WHERE tenant_id = %(tenant_id)s AND audience_id = %(audience_id)s AND compile_id = %(compile_id)s
 RETURNING compile_id;
 
+-- last
+-- Keys see the compiles of keys with their own bounds.
+SELECT place, compiled_at FROM context.compile_state
+WHERE tenant_id = %(tenant_id)s AND compiled_at IS NOT NULL
+ORDER BY compiled_at DESC LIMIT 1;
+
+-- concerns
+-- Whether a change of these nodes, or a new node of these types, changes a page.
+SELECT EXISTS (
+    SELECT FROM json_to_recordset(%(touched)s::json) n (node_id uuid, bits smallint)
+    JOIN context.page_dependency d
+        ON d.tenant_id = %(tenant_id)s AND d.node_id = n.node_id AND d.bits & n.bits <> 0
+) OR EXISTS (
+    SELECT FROM context.compiled_page p WHERE p.tenant_id = %(tenant_id)s AND p.node_type = ANY (%(types)s)
+) AS concerns;
+
 -- release
 UPDATE context.compile_state SET leased_until = '-infinity'
 WHERE tenant_id = %(tenant_id)s AND audience_id = %(audience_id)s AND compile_id = %(compile_id)s;

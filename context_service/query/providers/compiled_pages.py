@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from uuid import UUID
 
 from context_service.compiled_pages.model import FacetPassage
-from context_service.compiled_pages.room import FacetSearch
+from context_service.compiled_pages.room import FacetSearch, PageFreshness
 from context_service.query.model import with_words_only
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import BRAIN
@@ -25,32 +26,38 @@ class CompiledFacets:
 
     Args:
         facets: Finds facets that answer a question.
+        freshness: Says when the pages were compiled, and whether changes wait since then.
     """
 
     info = ProviderInfo(id=BRAIN, family=BRAIN, display_name="Compiled pages", scopes=frozenset({QueryScope.TEAM}))
 
-    def __init__(self, facets: FacetSearch) -> None:
+    def __init__(self, facets: FacetSearch, freshness: PageFreshness) -> None:
         self._facets = facets
+        self._freshness = freshness
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
-        """Return passages of facets; the state is STALE if some of them are out of date."""
+        """Return passages of facets; the state is STALE if some are out of date, or changes of the graph wait."""
         principal = principal.without_admin()
         count = await self._facets.pages(principal=principal)
         if not count:
             return Answered(state=State.SKIPPED, reason="no page is compiled", target="0 pages")
-        results = await self._facets.search(
-            request.query,
-            limit=request.limit,
-            time_from=request.time_from,
-            time_to=request.time_to,
-            principal=principal,
+        results, freshness = await asyncio.gather(
+            self._facets.search(
+                request.query,
+                limit=request.limit,
+                time_from=request.time_from,
+                time_to=request.time_to,
+                principal=principal,
+            ),
+            self._freshness.of(principal=principal),
         )
         stale = {(facet.page_id, facet.slug) for facet in results.facets if facet.stale}
         what = "1 facet is" if len(stale) == 1 else f"{len(stale):,} facets are"
         answer = Answered(
             hits=[_hit(facet) for facet in results.facets],
-            state=State.STALE if stale else State.OK,
-            reason=f"{what} out of date" if stale else "",
+            state=State.STALE if stale or freshness.reason else State.OK,
+            reason="; ".join(filter(None, [f"{what} out of date" if stale else "", freshness.reason])),
+            as_of=freshness.as_of,
             target="1 page" if count == 1 else f"{count:,} pages",
             mode="words and meaning" if results.by_meaning else "words",
         )

@@ -154,6 +154,30 @@ async def test_one_changed_node_compiles_one_page(world: World):
     assert (done.nodes_read, done.changes_read) == (0, 0)
 
 
+async def test_a_query_says_when_pages_were_compiled_and_that_changes_wait(world: World):
+    node = await world.node("Customer", "Orrery", text="Pays late")
+    alone = await world.node("Note", text="alone")
+    await world.approve("customer", rules())
+    await compiled(world)
+
+    async def status() -> tuple[str, str]:
+        (one,) = (await asked(world, "who pays late?")).providers
+        assert one.as_of is not None and abs(datetime.now(UTC) - one.as_of) < timedelta(minutes=5)
+        return one.state, one.reason
+
+    waiting = ("stale", "changes of the graph since the last compile are not in the pages yet")
+    assert await status() == ("ok", "")
+    await world.graph.graph.update_node_data(alone, {"text": "no page is of this"})
+    await world.graph.graph.create_edge(alone, node, "Has")
+    assert await status() == ("ok", "")
+    await world.graph.graph.update_node_data(node, {"text": "Pays in advance"})
+    assert await status() == waiting
+    await compiled(world)
+    assert await status() == ("ok", "")
+    await world.node("Customer", "Zeta", text="Never pays")
+    assert await status() == waiting
+
+
 async def test_what_no_page_depends_on_compiles_none(world: World):
     node = await world.node("Customer", "Orrery", text="x")
     deep = await world.node("Note", below=await world.node("Note", below=node, text="a"), text="b")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,7 +12,9 @@ from uuid import UUID
 
 import pytest
 
+from context_service.compiled_pages.rules.freshness import PageFreshness
 from context_service.compiled_pages.rules.search import FacetSearch
+from context_service.compiled_pages.store.progress import CompileStates
 from context_service.context_settings.room import ContextSettings
 from context_service.contexts.room import message_checks_of
 from context_service.contexts.rules.find import ContextsFinding
@@ -21,6 +24,7 @@ from context_service.contexts.store.artifacts import ArtifactRows
 from context_service.contexts.store.findable import FindableContexts
 from context_service.contexts.store.log import Log
 from context_service.kernel.dependencies import REQUESTS
+from context_service.kernel.graph import EntityGraph
 from context_service.kernel.tokens import TokenCounter
 from context_service.memories.rules.recall import MemoryRecalling
 from context_service.memories.store.memories import MemoryRows
@@ -34,6 +38,7 @@ from context_service.query.providers.wiki import WikiPages
 from context_service.query.providers.workspace import Workspace
 from context_service.query.pure.hit_checks import LOOKED_AT_MAX, Malformed, checked_answer
 from context_service.query.pure.provider_table import ProviderInvalid, Providers
+from context_service.resources import entity_service_of
 from context_service.retrieval.store.across import AcrossContexts
 from context_service.retrieval.store.passages import Passages
 from context_service.settings import Settings
@@ -118,7 +123,7 @@ class TestWiki(ContextProviderConformance):
 
 class TestCompiledFacets(ContextProviderConformance):
     @pytest.fixture
-    async def asked_provider(self, world: World) -> AskedProvider:
+    async def asked_provider(self, world: World) -> AsyncIterator[AskedProvider]:
         facet = {"slug": "seat", "heading": "Seat", "kind": "operational", "text": "entity.data.text"}
         async with (
             AsyncEntityClient(world.opened.addresses.entity, api_key="admin") as graph,
@@ -134,8 +139,10 @@ class TestCompiledFacets(ContextProviderConformance):
             async for _ in context.compiled_pages.compile():
                 pass
         database = world.opened.database
-        provider = CompiledFacets(FacetSearch(database, Passages(database), meaning=None))
-        return native(provider, ProviderQuery(query="Which gondola is it?", limit=10))
+        async with entity_service_of(Settings(entity_service_url=world.opened.addresses.entity)) as connection:
+            freshness = PageFreshness(CompileStates(database), EntityGraph(connection))
+            provider = CompiledFacets(FacetSearch(database, Passages(database), meaning=None), freshness)
+            yield native(provider, ProviderQuery(query="Which gondola is it?", limit=10))
 
 
 class TestContexts(ContextProviderConformance):
