@@ -67,6 +67,7 @@ _EVENTS_MAX = 20_000  # the most events of the YAML parser: a scalar is one even
 _NESTING_MAX = 6
 _LEFT_OUT = "…".encode()
 _WORD = re.compile(r"\{([a-z_]+)\}")
+_NAMED_GROUP = re.compile(r"\(\?P?<\w")
 
 
 class BadProfile(ValueError):
@@ -94,6 +95,8 @@ class Pattern:
         options.max_mem = bytes_max
         options.log_errors = False
         options.case_sensitive = not any_case
+        # RE2 finds the ends of a match about twice as fast if it need not find groups, too.
+        options.never_capture = not _NAMED_GROUP.search(text)
         try:
             self._compiled: Any = re2.compile(text.encode(), options)
         except (re2.error, UnicodeEncodeError) as error:
@@ -181,11 +184,12 @@ class StateRule:
 
     def found_in(self, sentence: bytes, *, count_max: int) -> list[dict[str, str]]:
         """Return the named groups of each match of the rule in a sentence; empty if the sentence does not match."""
-        if self.unless and self.unless.is_in(sentence):
-            return []
-        if self.apart_from:
-            sentence = self.apart_from.without(sentence)
-        return self.sentence.groups(sentence, count_max=count_max)
+        own = sentence
+        if self.apart_from and self.apart_from.is_in(sentence):
+            own = self.apart_from.without(sentence)
+        groups = self.sentence.groups(own, count_max=count_max)
+        # `unless` comes last: few sentences match, so most are never searched for it.
+        return [] if groups and self.unless and self.unless.is_in(sentence) else groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ longer text begins with `>`. So nothing in a text can end its quotation.
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 
 from context_service.retrieval.pure.budget import quoted_lines
 
@@ -33,6 +34,7 @@ _QUOTED = frozenset({Trust.TOOL, Trust.DOCUMENT, Trust.IMPORTED})
 _TRUST_OF = {trust.value: trust for trust in Trust} | {"fork": Trust.TOOL}
 
 
+@lru_cache(maxsize=1_024)
 def speaker_of(role: str, name: str = "") -> str:
     """Return who speaks in a message of a role, such as `user Ann`, `assistant` or `tool run_tests`."""
     plain = name.encode(errors="replace").decode().translate(CONTROLS).translate(_MARKS)

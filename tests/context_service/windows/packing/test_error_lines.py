@@ -51,14 +51,14 @@ WORDS = [
 @settings(max_examples=examples(150))
 def test_each_line_that_a_pattern_knows_is_looked_at(words: list[str]):
     for line in "".join(words).splitlines():
-        if any(pattern.search(line) for pattern in PATTERNS):
+        if any(pattern.is_in(line) for pattern in PATTERNS):
             assert error_lines._HINT.is_in(line.encode(errors="replace"))
 
 
 @pytest.mark.parametrize("word", sorted(set(re.findall(r"[^\W\d_]{3,}", error_lines._FAILURES + error_lines._LABELS))))
 def test_each_word_of_the_patterns_is_in_the_fast_search(word: str):
     line = f"x {word}: y"
-    known = any(pattern.search(line) for pattern in PATTERNS)
+    known = any(pattern.is_in(line) for pattern in PATTERNS)
 
     assert not known or error_lines._HINT.is_in(line.encode())
 
@@ -72,3 +72,19 @@ def test_an_error_in_a_long_output_is_found_and_a_calm_output_has_none():
         error_line(f"{calm}\nMissingPortError: no port called Varna\n{calm}")
         == "MissingPortError: no port called Varna"
     )
+
+
+LINE_PATTERNS = [pattern for pattern in vars(error_lines).values() if isinstance(pattern, error_lines._LinePattern)]
+LINE_WORDS = st.sampled_from(
+    'error: ERROR fatal 3 failed, 0 errors exit code 1 Traceback ( File "a.py" at f( ValueError: no such file '
+    "not found level=warn INFO > $ E   WARN denied found 7 errors passed build failed] \t \x1f \x0b — ſ K".split(" ")
+)
+
+
+@settings(max_examples=examples(150))
+@given(line=st.lists(LINE_WORDS | st.text(max_size=3), max_size=8).map(" ".join))
+def test_lines_of_ascii_are_read_as_all_others_are(line: str):
+    """RE2 reads lines of ASCII, and `re` all others: the two must agree."""
+    for part in line.splitlines():
+        for pattern in LINE_PATTERNS:
+            assert pattern.is_in(part) == bool(pattern._any.search(part))
