@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from bench.long_run.prepared import FORMAT, Prepared, Step, text_of
@@ -12,6 +12,7 @@ from context_service.folding.pure.folds import CLOSE_STEPS, Fold, FoldableBlock,
 from context_service.folding.pure.importance import Weights
 from context_service.folding.pure.last_words import SHARE, LastWords
 from context_service.folding.pure.utterances import utterances_of
+from context_service.packing.pure.state.recall_marks import Superseded, noted, seq_of, up_to_date
 from context_service.packing.pure.state.task_state import Entry, after, note_of, render_state
 from context_service.packing.pure.steps.blocks import Block
 from context_service.packing.pure.steps.grades import fit_step
@@ -53,6 +54,8 @@ class Folding(Strategy):
         self.view = View(head=self.head.tokens)
         self.entries: list[Entry] = []
         self._said: list[Entry] = []  # entries that are not in `entries` yet
+        self._superseded: list[Superseded] = []
+        self._recalled: dict[int, dict[str, int]] = {}  # by the number of a block, its passages and when it came
         self._state = ""
         self._seen: dict[int, _Seen] = {}
         self._number = 0
@@ -90,7 +93,12 @@ class Folding(Strategy):
     def _caught_up(self) -> list[tuple[Entry, Entry]]:
         self.entries, superseded = after(self.entries, self._said)
         self._said = []
+        self._superseded += [Superseded(old, new, new.seq) for old, new in superseded]
         return superseded
+
+    def _superseded_of(self, seqs: Collection[int]) -> list[Superseded]:
+        """Return the entries of some messages that no longer hold."""
+        return [ended for ended in self._superseded if ended.old.seq in seqs]
 
     def _add(self, plain: Shown, step: Step, *, masked: Shown | None = None, is_appended: bool = False) -> None:
         """Append a part to the window as a block that a later fold may mask, summarise or drop."""
@@ -107,6 +115,7 @@ class Folding(Strategy):
             is_error=step.made.is_error,
             units=() if is_appended else step.made.units,
             names=frozenset() if is_appended else step.made.names,
+            tools=() if is_appended else tuple(use.name for use in step.made.tools),
             speaker="" if is_appended else step.made.speaker,
             said="" if is_appended else step.made.said,
         )
@@ -124,14 +133,19 @@ class Folding(Strategy):
             return
         self._recalled_at = step.number
         text = f"{self._wish}\n{_end_of(step.made.block) if step.made.is_error else step.said}"[:_QUERY_CHARS]
+        shown = {ref: seq for number in self._seen for ref, seq in self._recalled.get(number, {}).items()}
         found = self.prepared.index.recalled(
             text,
             tokens_max=min(RECALLED_TOKENS, self.limit // RECALLED_SHARE),
             seq_to=self._seq,
             known_from=self.view.blocks[0].seq_from,
+            known_refs=up_to_date(shown, self._superseded_of({seq_of(ref) for ref in shown})),
         )
         if found:
-            self._append("\n".join(["[Recalled]", *(item.quoted for item in sorted(found))]), step)
+            passages = {item.ref: (item.seq, item.text) for item in found}
+            recalled = "\n".join(["[Recalled]", *(item.quoted for item in sorted(found))])
+            self._append(noted(recalled, passages, self._superseded_of({item.seq for item in found})), step)
+            self._recalled[self._number] = dict.fromkeys(passages, self._seq)
 
     def _fold(self, step: Step) -> Fold:
         """Fold the window to its lower limit, and forget the parts that are not shown any more."""

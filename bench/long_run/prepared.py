@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
@@ -77,6 +77,7 @@ class Passage(NamedTuple):
     """A piece of text of a message; `head` says who said it and when, as the service does above a recalled passage."""
 
     seq: int
+    ref: str
     text: str
     tokens: int
     head: str
@@ -137,7 +138,8 @@ def prepared(
     for message in messages:
         index.add(message)
         progress(0.5 + 0.5 * message.seq / len(messages))
-    head = Turn("system", parts=[Part(text=f"{workload.system_prompt}\n\n# Goal\n\n{workload.goal}")])
+    goal = f"\n\n# Goal\n\n{workload.goal}" if workload.goal else ""
+    head = Turn("system", parts=[Part(text=f"{workload.system_prompt}{goal}")])
     rendered = tuple(map(Rendered.of, pieces(head, FORMAT)))
     return Prepared(
         workload=workload,
@@ -195,11 +197,12 @@ class Index:
         said = MessageInput(
             message_id=message.message_id, role=message.role, content=message.content, parts=message.parts
         )
-        for found in passages_of(said, count=self._count):
+        for ordinal, found in enumerate(passages_of(said, count=self._count)):
             number, length = len(self._rows), len(found.terms)
             before = self._length_before if found.is_said else 0
-            head = f"[m{message.seq}] {speaker_of(message.role, message.name)}, {message.said_at:%Y-%m-%d %H:%M}"
-            self.passages.append(Passage(message.seq, found.text, self._count(found.text) + _QUOTING_TOKENS, head))
+            ref = f"m{message.seq}.{ordinal}"
+            head = f"[{ref}] {speaker_of(message.role, message.name)}, {message.said_at:%Y-%m-%d %H:%M}"
+            self.passages.append(Passage(message.seq, ref, found.text, self._count(found.text) + _QUOTING_TOKENS, head))
             self._seqs.append(message.seq)
             self._terms.append(found.terms)
             for term in set(found.terms):
@@ -229,7 +232,15 @@ class Index:
                 self._by_place[self._session, self._place] = number
                 self._place, self._length_before = self._place + 1, length
 
-    def recalled(self, text: str, *, tokens_max: int, seq_to: int, known_from: int = 2**62) -> list[Passage]:
+    def recalled(
+        self,
+        text: str,
+        *,
+        tokens_max: int,
+        seq_to: int,
+        known_from: int = 2**62,
+        known_refs: Collection[str] = (),
+    ) -> list[Passage]:
         """Return the passages of the log that matter to a text, the best first.
 
         Args:
@@ -237,11 +248,16 @@ class Index:
             tokens_max: Most tokens of all passages together.
             seq_to: The last message of the log that counts.
             known_from: Messages from this one on are in the pack anyway, and are left out.
+            known_refs: Passages that are in the pack anyway.
         """
         numbers = bisect_right(self._seqs, seq_to)
         question = AnalyzedQuery.of(text)
         best = ranked(question, self._matching(question, numbers), recall_profile("default"))
-        found = [item.row.seq for item in best if self.passages[item.row.seq].seq < known_from]
+        found = [
+            item.row.seq
+            for item in best
+            if self.passages[item.row.seq].seq < known_from and self.passages[item.row.seq].ref not in known_refs
+        ]
         items = [
             Item(self.passages[item].tokens, self._rows[item].kind == "tool_result", self._terms[item])
             for item in found

@@ -87,6 +87,7 @@ class RecallQuery:
     with_features: bool = False
     may_rerank: bool = True  # False for a caller that merges the items with others, and has these reranked
     reference_task_ids: tuple[UUID, ...] = ()  # tasks whose artifacts come first
+    known_refs: frozenset[str] = frozenset()  # passages that the caller has, and that recall leaves out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +213,7 @@ class Recalling:
 
     def _within_budget(self, hits: RecallHits, query: RecallQuery) -> Recalled:
         """Return the best hits that fit the budget of tokens, the best first."""
-        candidates = hits.items
+        candidates = [item for item in hits.items if item.ref not in query.known_refs]
         quotations = [_quotation(item) for item in candidates]
         tokens_of = cache(self._tokens.count)
         # A generator, so that hits after the last one that fits are not counted.

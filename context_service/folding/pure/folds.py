@@ -39,9 +39,10 @@ from context_service.folding.pure.summaries import (
 from context_service.kernel.files.limits import NO_FILES, FileUse
 from context_service.kernel.files.models import RequestLimits
 from context_service.kernel.rendering import Rendered
+from context_service.packing.pure.state.questions import is_answer
 from context_service.packing.pure.steps.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.packing.pure.texts import conversation
-from context_service.packing.pure.texts.conversation import Said, closing_of
+from context_service.packing.pure.texts.conversation import Said, asks, closing_of
 from context_service.packing.pure.texts.units import Unit
 from context_service.usage.pure.endings import NOTHING, Endings
 from context_service.windows.pure.config import DEFAULT, Config
@@ -56,6 +57,7 @@ CLOSE_STEPS = 5  # a fold fewer steps after the last fold only masks, if that is
 # leaves the second share as room for the next steps.
 NEWEST_SHARE = 0.25
 NEXT_STEPS_SHARE = 1 / 16
+_QUESTIONS_MAX = 8  # how many of the assistant's last questions a user's reply may answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -369,18 +371,43 @@ def room_of_newest(view: View, limits: Limits, *, waiting: int) -> int:
 
 
 def user_messages(blocks: Sequence[FoldableBlock]) -> list[Said]:
-    """Return the messages of users in some blocks, each with the end of the assistant's text before it."""
-    return [
-        Said(
-            step=block.step,
-            seq=block.seq_from,
-            speaker=block.speaker,
-            text=block.said,
-            answers=closing_of(before.said) if before and not before.is_of_user else "",
-        )
-        for before, block in zip([None, *blocks], blocks, strict=False)
-        if block.is_of_user
-    ]
+    """Return the messages of users in some blocks, each with the words that it answers.
+
+    These are the end of the statement right before the message. Words beside a call of a tool only announce the call,
+    so a message after such a step answers an earlier question, or nothing for sure.
+    """
+    results, before, questions = list[Said](), "", list[str]()
+    is_first = True  # no user has said anything since the newest question
+    for block in blocks:
+        if block.is_appended:
+            continue
+        if block.is_of_user:
+            answers = before or _question_of(block.said, questions, is_first=is_first)
+            answers = "" if block.said.rstrip().endswith("?") else answers
+            results.append(
+                Said(step=block.step, seq=block.seq_from, speaker=block.speaker, text=block.said, answers=answers)
+            )
+            before, is_first = "", False
+            continue
+        closing = closing_of(block.said)
+        before = "" if block.tools else closing
+        if asks(closing):
+            questions = [*questions, closing][-_QUESTIONS_MAX:]
+            is_first = True
+    return results
+
+
+def _question_of(reply: str, questions: Sequence[str], *, is_first: bool) -> str:
+    """Return the newest question that a reply surely answers; empty if there is none."""
+    newest = questions[-1] if questions else ""
+    return next(
+        (
+            question
+            for question in reversed(questions)
+            if is_answer(question, reply, is_first=is_first and question is newest)
+        ),
+        "",
+    )
 
 
 class _Folding:

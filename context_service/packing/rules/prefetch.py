@@ -19,14 +19,18 @@ async def prefetched(
     window: Window,
     out_of_view: Filter,
     items: Sequence[RecalledItem],
+    known_refs: frozenset[str],
     principal: Principal,
 ) -> Recalled:
-    """Recall passages about the things that goals and the last steps name, without passages of messages in `items`."""
+    """Recall passages about the things that goals and the last steps name.
+
+    Passages of messages in `items` are left out, and those that the pack shows already.
+    """
     goals, steps = await views.at_hand(window, count=prefetch.STEPS, principal=principal)
     names = await beside_the_loop(sum(map(len, goals)), prefetch.at_hand, goals, steps)
     tokens_max = min(prefetch.TOKENS_MAX, window.counted_limit // prefetch.TOKENS_SHARE)
     if not names or not tokens_max:
         return NOTHING_RECALLED
     others = replace(out_of_view, left_out=(*out_of_view.left_out, *((item.seq, item.seq) for item in items)))
-    query = RecallQuery(text=" ".join(names), tokens_max=tokens_max, which=others)
+    query = RecallQuery(text=" ".join(names), tokens_max=tokens_max, which=others, known_refs=known_refs)
     return await recalling.recall(window.context_id, query, principal=principal)

@@ -14,8 +14,7 @@ from context_service.contexts.room import Filter, Log, RecalledItem, Recalling, 
 from context_service.kernel.parts import texts_of
 from context_service.packing.model import NOTE, NOTICE, RECALLED, STEP, NewBlock, RecallRequest, ViewPart
 from context_service.packing.pure.body.caught_up_window import CaughtUpWindow, limits_of
-from context_service.packing.pure.state.recall_marks import with_marks
-from context_service.packing.pure.state.task_state import note_of
+from context_service.packing.pure.state.recall_marks import noted, seq_of, up_to_date
 from context_service.packing.pure.steps.new_blocks import text_block
 from context_service.packing.rules.read_log import MESSAGES_AT_ONCE
 from context_service.packing.store.views import ViewRows
@@ -67,18 +66,28 @@ class StepRecalling:
         if not text or tokens_max > room:
             return None
         out_of_view = Filter(seq_to=min(part.seq_from for part in in_view) - 1, left_out=window.left_out.ranges)
-        query = RecallQuery(text=text, tokens_max=tokens_max, which=out_of_view)
+        known_refs = await self._known_refs(caught_up, principal)
+        query = RecallQuery(text=text, tokens_max=tokens_max, which=out_of_view, known_refs=known_refs)
         recalled = await self._recalling.recall(window.context_id, query, principal=principal)
         items, prompt_text = list(recalled.items), recalled.prompt_text if recalled.items else ""
         if window.config.prefetch and is_of_user and not request:
-            items, prompt_text = await self._with_prefetched(window, out_of_view, items, prompt_text, principal)
+            items, prompt_text = await self._with_prefetched(window, query, items, prompt_text, principal)
         # A recalled statement may no longer hold. Its head and a note say so: the newer one may not be in the pack.
-        if superseded := await self._views.superseded(window, {item.seq for item in items}, principal=principal):
-            passages = {item.ref: (item.seq, item.text) for item in items}
-            marked = with_marks(prompt_text, passages, superseded)
-            prompt_text = f"{marked}\n\n{note_of([(one.old, one.now) for one in superseded])}"
+        superseded = await self._views.superseded(window, {item.seq for item in items}, principal=principal)
+        prompt_text = noted(prompt_text, {item.ref: (item.seq, item.text) for item in items}, superseded)
         block = text_block(RECALLED, in_view[0].step_to, prompt_text, window)
         return replace(block, refs=[item.ref for item in items]) if block.tokens <= room else None
+
+    async def _known_refs(self, caught_up: CaughtUpWindow, principal: Principal) -> frozenset[str]:
+        """Return the refs of the passages that the pack shows already, with the marks that they would have now."""
+        shown, seq = dict[str, int](), 0
+        for part in caught_up.body.parts:
+            seq = part.seq_to if part.kind == STEP else seq
+            shown |= dict.fromkeys(part.refs, seq)
+        if not shown:
+            return frozenset()
+        seqs = {seq_of(ref) for ref in shown}
+        return up_to_date(shown, await self._views.superseded(caught_up.window, seqs, principal=principal))
 
     async def _messages(self, window: Window, step: ViewPart, principal: Principal) -> list[Message]:
         """Return the messages of a step, without those that the window leaves out after a rollback."""
@@ -93,12 +102,12 @@ class StepRecalling:
         return [message for message in messages or [] if message.seq not in window.left_out]
 
     async def _with_prefetched(
-        self, window: Window, out_of_view: Filter, items: list[RecalledItem], text: str, principal: Principal
+        self, window: Window, query: RecallQuery, items: list[RecalledItem], text: str, principal: Principal
     ) -> tuple[list[RecalledItem], str]:
         """Return recalled items and their text, followed by the items and the text of a prefetch."""
         from context_service.packing.rules.prefetch import prefetched
 
-        more = await prefetched(self._views, self._recalling, window, out_of_view, items, principal)
+        more = await prefetched(self._views, self._recalling, window, query.which, items, query.known_refs, principal)
         texts = filter(None, [text, more.prompt_text if more.items else ""])
         return [*items, *more.items], "\n\n".join(texts)
 

@@ -119,3 +119,29 @@ async def test_a_recalled_passage_says_in_its_head_that_its_statement_was_replac
     assert heads["[m1.0]"].endswith(f", superseded by m{len(told) - 2}")
     assert heads["[m2.0]"].endswith(f", lifted by m{len(told) - 1}")
     assert heads["[m3.0]"].endswith(f", perhaps changed by m{len(told)}")
+
+
+async def test_a_pack_recalls_a_passage_once_and_again_when_it_no_longer_holds(caller: Caller):
+    """A second copy tells a model nothing, but the first one lacks the mark of what came after it."""
+    told = [
+        "The interloan fee is 2.75 CHF.",
+        *("Archive sheet " + " ".join(f"{word}{n}" for word in ("lorem", "ipsum", "dolor") * 60) for n in range(40)),
+    ]
+    context_id = await said(caller, "", {"content": told[0]})
+    window = await opened(caller, context_id, 12_000, config={"conversation_share": 0.05})
+    for text in told[1:]:
+        await said(caller, context_id, {"role": "user", "content": text})
+        await packed(caller, window)
+
+    async def asked() -> list[str]:
+        await said(caller, context_id, {"content": "Which interloan fee do we have?"})
+        lines = (await packed(caller, window)).messages_json.split("\\n")
+        return [line for line in lines if line.startswith("[m1.0]")]
+
+    assert len(await asked()) == 1
+    assert len(await asked()) == 1
+    await said(caller, context_id, {"content": "The interloan fee is 3.25 CHF."})
+    first, second = await asked()
+    assert "superseded" not in first
+    assert "superseded by" in second
+    assert len(await asked()) == 2

@@ -1,15 +1,17 @@
 """Marks of recalled passages: a passage whose statement no longer holds says so in the line above it.
 
 A recalled passage is old, and the model may not see the newer statement. So the head of a passage names the message
-that replaced, lifted or perhaps changed what it says.
+that replaced, lifted or perhaps changed what it says, and a note after the passages has the newer statement. A pack
+shows a passage once: again only if its mark has changed since.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from context_service.packing.pure.state.task_state import CONTESTED, Entry
+from context_service.packing.pure.state.task_state import CONTESTED, Entry, note_of
 
 
 class Superseded(NamedTuple):
@@ -24,6 +26,39 @@ class Superseded(NamedTuple):
     old: Entry
     now: Entry | None
     by_seq: int
+
+
+def up_to_date(shown: Mapping[str, int], superseded: Sequence[Superseded]) -> frozenset[str]:
+    """Return the refs of those passages in a pack that have the marks they would have now.
+
+    Args:
+        shown: The last message of the log when the pack showed a passage, by the passage's ref.
+        superseded: The entries of the messages of these passages that no longer hold.
+    """
+    ended = dict[int, float]()
+    for old, _, by_seq in superseded:
+        ended[old.seq] = max(ended.get(old.seq, 0), by_seq or math.inf)  # nobody knows when a caller removed an entry
+    return frozenset(ref for ref, seq in shown.items() if ended.get(seq_of(ref), 0) <= seq)
+
+
+def seq_of(ref: str) -> int:
+    """Return the `seq` of the message that has a passage; 0 for a passage of an artifact."""
+    kind, place = ref[:1], ref[1:].partition(".")[0].partition("/")[0]
+    return int(place) if kind == "m" else 0
+
+
+def noted(text: str, passages: Mapping[str, tuple[int, str]], superseded: Sequence[Superseded]) -> str:
+    """Return the text of recalled passages with marks, and below it a note with the statements that hold instead.
+
+    Args:
+        text: As in `with_marks`.
+        passages: As in `with_marks`.
+        superseded: As in `with_marks`.
+    """
+    if not superseded:
+        return text
+    note = note_of([(ended.old, ended.now) for ended in superseded])
+    return f"{with_marks(text, passages, superseded)}\n\n{note}"
 
 
 def with_marks(text: str, passages: Mapping[str, tuple[int, str]], superseded: Sequence[Superseded]) -> str:

@@ -93,6 +93,11 @@ def closing_of(text: str) -> str:
     return closing if len(closing) <= _CLOSING_CHARS_MAX else ""
 
 
+def asks(text: str) -> bool:
+    """Say whether a text asks something."""
+    return bool(_ASKS.search(text))
+
+
 def is_courtesy(text: str, answers: str) -> bool:
     """Say whether a message only greets, thanks or agrees, and does not answer a question.
 

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_service.folding.pure.clearing import kept_steps
-from context_service.folding.pure.folds import NOTHING_KEPT, Fold, FoldableBlock, KeptSteps, Limits, View, fold
+from context_service.folding.pure.folds import (
+    NOTHING_KEPT,
+    Fold,
+    FoldableBlock,
+    KeptSteps,
+    Limits,
+    View,
+    fold,
+    user_messages,
+)
 from context_service.folding.pure.importance import Weights
 from context_service.folding.pure.summaries import DIGEST, DIGEST_TOKENS_MAX, SEGMENT, SEGMENT_TOKENS_MAX, Summary
 from context_service.packing.pure.texts.units import Unit
@@ -242,3 +251,42 @@ def test_a_break_of_the_cache_pays_at_once_without_a_cache_and_never_where_readi
     assert pays_after(60_000, 2_000, Prices(cache_write=1, cache_read=1)) == 0
     assert pays_after(60_000, 2_000, Prices(cache_read=0)) == -1
     assert pays_after(60_000, 0) == -1
+
+
+def speech(step: int, role: str, said: str, *tools: str) -> FoldableBlock:
+    return standing(step, 10, 10, speaker=role, said=said, tools=tools)
+
+
+@pytest.mark.parametrize(
+    ("before", "reply", "expected"),
+    [
+        ([("assistant", "Shall I close the lock?")], "Yes, close it.", "Shall I close the lock?"),
+        ([("assistant", "The lock is shut.")], "Open it a bit.", "The lock is shut."),
+        # Words beside a call only announce it, so the question before them is what the user answers.
+        (
+            [("assistant", "Shall I close the lock?"), ("assistant", "Let me look at the gauge.", "read")],
+            "Yes, close it.",
+            "Shall I close the lock?",
+        ),
+        ([("assistant", "Let me look at the gauge.", "read")], "Fine by me.", ""),
+        # The newest question is about something else, and the older one shares no word with the reply.
+        (
+            [
+                ("assistant", "Is the sluice painted?"),
+                ("user", "I am back on Monday, the ferry is late again."),
+                ("assistant", "Reading the log.", "read"),
+            ],
+            "The dehumidifiers, in the museum.",
+            "",
+        ),
+        ([("assistant", "Shall I close the lock?")], "Lunch?", ""),
+    ],
+)
+def test_a_users_reply_names_what_it_answers_and_never_the_announcement_of_a_call(
+    before: list[tuple[str, ...]], reply: str, expected: str
+):
+    blocks = [speech(step, *words) for step, words in enumerate([*before, ("user", reply)], 1)]
+
+    assert user_messages(blocks)[-1].answers == expected
+    recalled = standing(len(blocks), 10, 10, number=99, is_appended=True)
+    assert user_messages([*blocks[:-1], recalled, blocks[-1]])[-1].answers == expected
