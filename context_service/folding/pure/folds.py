@@ -373,7 +373,7 @@ def room_of_newest(view: View, limits: Limits, *, waiting: int) -> int:
 def user_messages(blocks: Sequence[FoldableBlock]) -> list[Said]:
     """Return the messages of users in some blocks, each with the words that it answers.
 
-    These are the end of the statement right before the message. Words beside a call of a tool only announce the call,
+    These are the end of the statement right before the message. Words next to a call of a tool only announce the call,
     so a message after such a step answers an earlier question, or nothing for sure.
     """
     results, before, questions = list[Said](), "", list[str]()

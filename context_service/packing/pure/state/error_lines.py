@@ -105,8 +105,8 @@ _FAILURES_WITHIN_WORDS = (
     "\u5931\u8d25|\u5931\u6557|\u3067\u304d\u307e\u305b\u3093|\u65e0\u6cd5|\u062a\u0639\u0630\u0631"
 )
 _FAILS = _LinePattern(rf"\b(?:{_FAILURES})\b|{_FAILURES_WITHIN_WORDS}", any_case=True)
-# What the three patterns above look for, in lines that they match and in some others. Without `\\w`, of which RE2 knows
-# ASCII only, it can search any line.
+# What the three patterns above look for, in lines that they match and in some others. RE2 knows `\\w` of ASCII only,
+# so the hints do without it.
 _HINTS = (
     f'{_LABELS}|{_FAILURES}|{_FAILURES_WITHIN_WORDS}|exception|violation|interrupt|exit|E   |level=|"s":|'
     "[\u30a8\u9519\u932f]"

@@ -37,7 +37,7 @@ def up_to_date(shown: Mapping[str, int], superseded: Sequence[Superseded]) -> fr
     """
     ended = dict[int, float]()
     for old, _, by_seq in superseded:
-        ended[old.seq] = max(ended.get(old.seq, 0), by_seq or math.inf)  # nobody knows when a caller removed an entry
+        ended[old.seq] = max(ended.get(old.seq, 0), by_seq or math.inf)  # a caller's removal has no time
     return frozenset(ref for ref, seq in shown.items() if ended.get(seq_of(ref), 0) <= seq)
 
 
