@@ -13,6 +13,7 @@ from context_service.contexts.room import context_eraser_of, open_contexts
 from context_service.erasure.room import open_erasures
 from context_service.history.room import chat_history_of
 from context_service.kernel.dependencies import REQUESTS, Room
+from context_service.kernel.llm.embeddings import give_way
 from context_service.knowledge_bases.room import open_knowledge_bases
 from context_service.mcp.room import mcp_alone, open_mcp, tools_of
 from context_service.mcp_servers.room import mcp_servers_of
@@ -106,13 +107,12 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         administration = await open_administration(deps, trail, limits, stack)
         transfer = await open_transfer(deps, limits, stack)
         erasures = await open_erasures(deps, eraser, stack)
-        knowledge = (memories, wiki, agents, context_settings, bases, mcp_servers, specialists, compiled)
         rooms: Sequence[Room[Any]] = (
             memory,
             history,
             contexts,
             *windows.all,
-            *knowledge,
+            *(memories, wiki, agents, context_settings, bases, mcp_servers, specialists, compiled),
             query,
             tools,
             administration,
@@ -133,6 +133,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,
         )
+        give_way(deps.embedder, border.calls_wait)
         options = copied(
             ServerOptions,
             settings,

@@ -171,6 +171,9 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self.slots = CallSlots(limits)
         self._turns = turns = FairQueue(limits.expensive_calls_max, limits.shares)
         self._ordinary = ordinary = FairQueue(limits.ordinary_calls_max, limits.shares, paced=True)
+        self.calls_wait: Callable[[], bool] = lambda: any(
+            (turns.taken, turns.waiting, ordinary.taken, ordinary.waiting)
+        )
         self._stream_idle_s = limits.stream_idle_s
         metrics.watch("contextkeep_expensive_calls_under_way", "Expensive calls that have a turn", lambda: turns.taken)
         metrics.watch("contextkeep_expensive_calls_waiting", "Calls that wait for a turn", lambda: turns.waiting)

@@ -151,7 +151,9 @@ async def test_metrics_say_how_contexts_stand_and_how_long_recalls_take(
     assert found['contextkeep_recall_seconds_count{status="NOT_FOUND"}'] == 1
     assert found["contextkeep_index_bytes"] > 0
     assert found["contextkeep_index_passages"] >= 0
-    assert found["contextkeep_vectors_pending_seconds"] == 0  # there is no embedder
+    assert (
+        found["contextkeep_vectors_pending"] == found["contextkeep_vectors_pending_seconds"] == 0
+    )  # there is no embedder
     for path in ("deploy/dashboards/context-service.json", "deploy/alerts/context-service.yaml"):
         asked = set(re.findall(r"(?:contextkeep|process)_[a-z_]+", (ROOT / path).read_text("utf-8")))
         assert len(asked) > 5

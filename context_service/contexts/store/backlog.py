@@ -6,7 +6,7 @@ import asyncio
 import logging
 from functools import partial
 
-from context_service.retrieval.model import CONTEXT, OF_USERS
+from context_service.retrieval.model import BRAIN, CONTEXT, KNOWLEDGE_BASE, OF_USERS
 from context_service.retrieval.room import owing_topic
 from contextkeep.errors import ContextKeepError
 from service_runtime.background_work import background
@@ -39,6 +39,7 @@ class IndexGauges:
         self._database = database
         self.index_bytes = 0.0  # size of the index of words
         self.passages = 0.0
+        self.vectors_pending = 0.0  # contexts, users and bases with passages that wait for vectors
         self.vectors_pending_s = 0.0  # seconds for which the oldest passage has waited for its vector; 0 if none waits
         self.erasures_pending_s = 0.0  # seconds since the deletion of the oldest context whose rows are not all removed
 
@@ -49,6 +50,7 @@ class IndexGauges:
         for name, field, meaning in (
             ("contextkeep_index_bytes", "index_bytes", "Bytes of the index of words"),
             ("contextkeep_index_passages", "passages", "Passages that the index finds, about"),
+            ("contextkeep_vectors_pending", "vectors_pending", "Contexts, users and bases that wait for vectors"),
             ("contextkeep_vectors_pending_seconds", "vectors_pending_s", "Age of the oldest pending vector"),
             ("contextkeep_erasures_pending_seconds", "erasures_pending_s", "Age of the oldest unfinished erasure"),
             (SUBJECT_ERASURES_PENDING, "subjects_pending_s", "Age of the oldest unfinished erasure of a subject"),
@@ -73,7 +75,8 @@ class IndexGauges:
             Unavailable: Postgres does not answer.
         """
         indexes = await self._database.everywhere(_INDEX)
-        parameters = {"topics": [owing_topic(kind) for kind in (CONTEXT, *OF_USERS)]}
+        kinds = (CONTEXT, *OF_USERS, KNOWLEDGE_BASE, BRAIN)
+        parameters = {"topics": [owing_topic(kind) for kind in kinds]}
         oldest = [
             row
             for tenant in await self._database.tenants(reachable=True)
@@ -81,6 +84,7 @@ class IndexGauges:
         ]
         self.index_bytes = sum(index.index_bytes for index in indexes)
         self.passages = sum(index.passages or 0 for index in indexes)
+        self.vectors_pending = sum(row.vectors for row in oldest)
         self.vectors_pending_s = max((row.vectors_s or 0.0 for row in oldest), default=0.0)
         self.erasures_pending_s = max((row.erasures_s or 0.0 for row in oldest), default=0.0)
         self.subjects_pending_s = max((row.subjects_s or 0.0 for row in oldest), default=0.0)

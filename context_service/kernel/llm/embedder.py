@@ -48,6 +48,7 @@ class EndpointEmbedder(Embedder):
     def __init__(
         self, session: aiohttp.ClientSession, *, url: str, model: str, asks_dimension: bool, key: str = ""
     ) -> None:
+        super().__init__()
         self._session = session
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
         self._key = key

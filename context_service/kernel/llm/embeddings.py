@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from context_service.kernel.embedding import Embedding
 from contextkeep.errors import FieldViolation, InvalidArgument, Unavailable
@@ -48,10 +48,14 @@ class Embedder(ABC):
     Attributes:
         model: The name of the model, stored with each vector: vectors of different models are not compared.
         unrelated: The cosine up to which two texts are unrelated; 0 if it is not known.
+        calls_wait: Says whether calls are under way; then background work takes less of this machine, if it takes any.
     """
 
     model: str
     unrelated: float = 0.0
+
+    def __init__(self) -> None:
+        self.calls_wait: Callable[[], bool] = lambda: False
 
     @abstractmethod
     async def embed(self, texts: Sequence[str]) -> list[Embedding]:
@@ -61,6 +65,10 @@ class Embedder(ABC):
             TextRefused: one of the texts is too long, or otherwise not taken.
             EmbedderFailed: it does not answer as it should.
         """
+
+    async def embed_in_background(self, texts: Sequence[str]) -> list[Embedding]:
+        """Return the vectors of texts that no call waits for; raises as `embed`."""
+        return await self.embed(texts)
 
     async def embed_text(self, text: str, *, timeout_s: float = _CALL_S_MAX) -> Embedding:
         """Return the vector of a caller's text, within its deadline and `timeout_s`.
@@ -79,3 +87,9 @@ class Embedder(ABC):
             message = str(error) or "the embedder did not answer in time"
             raise Unavailable(message, dependency="embedder") from error
         return embedding
+
+
+def give_way(embedder: Embedder | None, calls_wait: Callable[[], bool]) -> None:
+    """Let background work of an embedder take less of this machine while calls are under way."""
+    if embedder is not None:
+        embedder.calls_wait = calls_wait

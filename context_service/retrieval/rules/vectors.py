@@ -79,7 +79,7 @@ class VectorMaking(Worker):
             batch = texts[start : start + BATCH]
             vectors += [
                 TextVector(embedding=embedding, text_sha256=hashlib.sha256(text.encode()).digest())
-                for text, embedding in zip(batch, await self._embedder.embed(batch), strict=True)
+                for text, embedding in zip(batch, await self._embedder.embed_in_background(batch), strict=True)
             ]
         return vectors
 

@@ -143,7 +143,7 @@ class PassageVectorMaking(Worker):
         if not texts:
             return []
         try:
-            return list(await self._embedder.embed(texts))
+            return list(await self._embedder.embed_in_background(texts))
         except TextRefused as error:
             if len(texts) == 1:
                 return [error]

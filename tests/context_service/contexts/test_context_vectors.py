@@ -14,6 +14,7 @@ import pytest
 from aiohttp import web
 
 from context_service.contexts.rules import index_state as index_state_module
+from context_service.contexts.store.backlog import IndexGauges
 from context_service.kernel.embedding import Embedding
 from context_service.kernel.llm.embeddings import Embedder
 from context_service.retrieval import vector_worker
@@ -105,6 +106,23 @@ async def test_what_is_written_gets_vectors_of_many_texts_at_once(world: World):
     assert len(world.server.requests) == 3
     assert [row.model for row in await world.vectors(context_id)] == ["m1"] * 150
     assert await world.owed() == []
+
+
+async def test_metrics_say_how_many_contexts_wait_for_vectors_and_for_how_long(world: World):
+    gauges = IndexGauges(world.database)
+    world.server.gate.clear()
+    for text in ("one waits", "another waits"):
+        await world.begun(text)
+    await gauges.read()
+    assert gauges.vectors_pending == 2
+    assert gauges.vectors_pending_s > 0
+    world.server.gate.set()
+
+    async def none_waits() -> bool:
+        await gauges.read()
+        return gauges.vectors_pending == gauges.vectors_pending_s == 0
+
+    await until(none_waits)
 
 
 async def test_small_contexts_share_a_request(world: World):

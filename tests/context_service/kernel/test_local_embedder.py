@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from context_service import app
 from context_service import settings as settings_module
 from context_service.kernel.llm import local as local_module
 from context_service.kernel.llm.embeddings import EmbedderFailed, EmbedderMisconfigured
-from context_service.kernel.llm.local import DIMENSION, MODEL, LocalEmbedder, open_local
+from context_service.kernel.llm.local import DIMENSION, MODEL, LocalEmbedder, _slices, open_local
 from context_service.kernel.llm.providers import model_of
 from context_service.settings import Settings
 from contextkeep.context.v1 import contexts_pb2 as pb
@@ -56,7 +57,43 @@ async def test_texts_that_mean_the_same_are_near(embedder: LocalEmbedder):
     hurts, pain, train, _ = (one.values for one in made)
     assert dot(hurts, pain) > dot(hurts, train) + 0.2
     again = await embedder.embed([texts[2]])
-    assert again[0] == made[2], "in whatever company"
+    assert again[0].values == pytest.approx(made[2].values, abs=1e-5), "in whatever company"
+
+
+async def test_a_text_has_its_own_vector_beside_any_other_texts(embedder: LocalEmbedder):
+    """Short texts run together, padded and in the order of their lengths."""
+    texts = [f"{'word ' * (place * 7 % 23)}of {place} 中é" for place in range(40)]
+    together = await embedder.embed(texts)
+    for place, text in list(enumerate(texts))[::5]:
+        (alone,) = await embedder.embed([text])
+        assert together[place].values == pytest.approx(alone.values, abs=1e-5)
+
+
+async def test_in_the_background_it_takes_half_a_core_while_calls_are_under_way(embedder: LocalEmbedder):
+    """Questions are not slowed: a call waits for them."""
+    texts = ["Some words, " * 80] * 6
+    calls = 1
+    embedder.calls_wait = lambda: calls > 0
+    await embedder.embed(["load it"])
+    pauses = embedder.paused_s
+    await embedder.embed(texts)
+    assert embedder.paused_s == pauses
+    began = time.perf_counter()
+    await embedder.embed_in_background(texts)
+    took_s = time.perf_counter() - began
+    assert embedder.paused_s - pauses == pytest.approx(took_s / 2, rel=0.3)
+    calls, pauses = 0, embedder.paused_s
+    await embedder.embed_in_background(texts)
+    assert embedder.paused_s == pauses
+
+
+def test_short_texts_go_to_a_child_together_and_long_ones_alone():
+    """So a question waits for about as much work, whatever is embedded in the background."""
+    texts = ["a short text", "l" * 1000, *["another"] * 20, "l" * 3000]
+    slices = list(_slices(texts))
+    assert sorted(place for slice_ in slices for place in slice_) == list(range(len(texts)))
+    assert all(texts[place] == text for slice_ in slices for place, text in slice_.items())
+    assert [len(slice_) for slice_ in slices] == [16, 5, 1, 1]
 
 
 async def test_any_text_has_a_vector(embedder: LocalEmbedder):
