@@ -75,7 +75,7 @@ class CompileStates:
 
     async def last(self, principal: Principal) -> LastCompile | None:
         """Return how far the last compile of keys with the caller's bounds has come; None if there was none."""
-        rows = await self._database.of(principal).query(_LAST)
+        rows = await self._database.of(principal).query(_LAST, {"audience_id": Audience.of(principal).id})
         return LastCompile(place=rows[0].place, compiled_at=rows[0].compiled_at) if rows else None
 
     async def concerns_pages(self, principal: Principal, touched: Mapping[str, int], types: Sequence[str]) -> bool:

@@ -19,10 +19,8 @@ WHERE tenant_id = %(tenant_id)s AND audience_id = %(audience_id)s AND compile_id
 RETURNING compile_id;
 
 -- last
--- Keys see the compiles of keys with their own bounds.
 SELECT place, compiled_at FROM context.compile_state
-WHERE tenant_id = %(tenant_id)s AND compiled_at IS NOT NULL
-ORDER BY compiled_at DESC LIMIT 1;
+WHERE tenant_id = %(tenant_id)s AND audience_id = %(audience_id)s AND compiled_at IS NOT NULL;
 
 -- concerns
 -- Whether a change of these nodes, or a new node of these types, changes a page.
@@ -31,7 +29,8 @@ SELECT EXISTS (
     JOIN context.page_dependency d
         ON d.tenant_id = %(tenant_id)s AND d.node_id = n.node_id AND d.bits & n.bits <> 0
 ) OR EXISTS (
-    SELECT FROM context.compiled_page p WHERE p.tenant_id = %(tenant_id)s AND p.node_type = ANY (%(types)s)
+    SELECT FROM context.definition d
+    WHERE d.tenant_id = %(tenant_id)s AND d.state = 'APPROVED' AND d.rules ->> 'node_type' = ANY (%(types)s)
 ) AS concerns;
 
 -- release
