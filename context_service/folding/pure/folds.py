@@ -24,7 +24,7 @@ from itertools import islice, takewhile
 from operator import sub
 from typing import NamedTuple
 
-from context_service.folding.pure.importance import ImportanceInputs, KnownTexts, Weights, shares_of
+from context_service.folding.pure.importance import ImportanceInputs, Weights, form_of_line, shares_of
 from context_service.folding.pure.last_words import LastWords
 from context_service.folding.pure.summaries import (
     DIGEST_TOKENS_MAX,
@@ -453,8 +453,7 @@ class _Folding:
         last = view.blocks[-1].step if view.blocks else 0
         units = [unit for block in view.blocks for unit in block.units]
         units += [item.unit for summary in view.summaries for item in summary.kept]
-        texts = KnownTexts()
-        forms = Counter(texts.form_of(unit.text.casefold()) for unit in units)
+        forms = Counter(form_of_line(unit.text.casefold()) for unit in units)
         self._seen = ImportanceInputs(
             step=last,
             goal_terms=shares_of(goal, units),
@@ -463,7 +462,6 @@ class _Folding:
             forms=forms,
             endings=endings,
             own=own,
-            texts=texts,
         )
 
     @property

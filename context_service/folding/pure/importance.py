@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from context_service.packing.pure.texts.units import Unit, form_of, names_of
 from context_service.retrieval.pure.terms import terms_of
@@ -21,6 +22,7 @@ from context_service.usage.pure.endings import NOTHING, Endings
 HALF_LIFE_STEPS = 30
 WISH_WEIGHT = 1.0  # the weight of a caller's instructions; it is as large as all features together
 _RARE_LEAST = 0.1  # added to the weight of each term, so that a term in every unit still counts
+_LINES_MAX = 8_192  # lines of some windows, whose names and forms a process remembers; each has 240 characters at most
 _MENTIONS_FULL = 3  # a name that this many other steps mention has the full feature
 _REFERENCE = re.compile(r"[\w.-]+/[\w./-]+|https?://|#[0-9]+|\b\w+\.\w{1,4}\b|\b[0-9a-f]{7,}\b")
 
@@ -37,24 +39,16 @@ class Weights:
     domain: float = 0.55
 
 
-class KnownTexts:
-    """The names and the forms of the lines of a fold, computed once: a line may go through several summaries."""
+@lru_cache(maxsize=_LINES_MAX)
+def names_of_line(line: str) -> frozenset[str]:
+    """Return the names in a line of a summary; a line stays in a window over many folds, and is searched once."""
+    return frozenset(names_of(line))
 
-    def __init__(self) -> None:
-        self._names: dict[str, set[str]] = {}
-        self._forms: dict[str, str] = {}
 
-    def names_of(self, text: str) -> set[str]:
-        """Return the names in a line, as `units.names_of` does."""
-        if (names := self._names.get(text)) is None:
-            names = self._names[text] = names_of(text)
-        return names
-
-    def form_of(self, text: str) -> str:
-        """Return the form of a line, as `units.form_of` does."""
-        if (form := self._forms.get(text)) is None:
-            form = self._forms[text] = form_of(text)
-        return form
+@lru_cache(maxsize=_LINES_MAX)
+def form_of_line(line: str) -> str:
+    """Return the form of a line of a summary (`units.form_of`), which is also computed once."""
+    return form_of(line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +65,6 @@ class ImportanceInputs:
         forms: For each form (`units.form_of`), the number of units that have it.
         endings: The recorded outcomes of steps.
         own: The importance that an installed scorer gave to units. It replaces the computed importance.
-        texts: The names and the forms of lines.
     """
 
     step: int
@@ -81,7 +74,6 @@ class ImportanceInputs:
     wish_terms: Mapping[str, float] = field(default_factory=dict)
     endings: Endings = NOTHING
     own: Mapping[Unit, float] = field(default_factory=dict)
-    texts: KnownTexts = field(default_factory=KnownTexts)
 
 
 def shares_of(goal: str, units: Iterable[Unit], *, are_known: bool = False) -> dict[str, float]:
@@ -115,7 +107,7 @@ def importance(unit: Unit, *, step: int, is_error: bool, inputs: ImportanceInput
     """
     if (own := inputs.own.get(unit)) is not None:
         return own
-    mentions = max((inputs.mentions.get(name, 1) - 1 for name in inputs.texts.names_of(unit.text)), default=0)
+    mentions = max((inputs.mentions.get(name, 1) - 1 for name in names_of_line(unit.text)), default=0)
     terms = set(terms_of(unit.text)) if inputs.goal_terms or inputs.wish_terms else set()
     ended = inputs.endings.of(step)
     success = (0.0 if is_error else 1.0) if ended is None else ended

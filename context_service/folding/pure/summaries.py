@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from context_service.folding.pure.importance import ImportanceInputs, Weights, importance
+from context_service.folding.pure.importance import ImportanceInputs, Weights, form_of_line, importance, names_of_line
 from context_service.packing.pure.texts.quotation import NOTICE, attributed, is_quoted
 from context_service.packing.pure.texts.units import Unit
 from context_service.windows.pure.refs import refs_between
@@ -178,7 +178,7 @@ def is_noise(unit: Unit, inputs: ImportanceInputs) -> bool:
     words = {word.lower() for word in _WORD_OF_NAME.findall(tool)}
     if role != "tool" or not words & _READS or words & _WRITES:
         return False
-    names = inputs.texts.names_of(unit.text)
+    names = names_of_line(unit.text)
     return not names or any(inputs.mentions.get(name, 1) < _REFERRED_STEPS for name in names)
 
 
@@ -201,7 +201,7 @@ def _different(worth: Sequence[float], units: Sequence[Scored], inputs: Importan
         text = units[one].unit.text.casefold()
         if text not in texts:
             texts.add(text)
-            form = inputs.texts.form_of(text)
+            form = form_of_line(text)
             often[form] = often.get(form, 0) + 1
             units_kept.append((-worth[one] / (often[form] * (1 + math.log(max(inputs.forms.get(form, 1), 1)))), one))
     return [one for _, one in sorted(units_kept)]

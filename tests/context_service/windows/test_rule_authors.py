@@ -52,7 +52,7 @@ async def test_a_fold_lists_the_rules_of_others_apart_with_their_speaker(caller:
 
     body = (await packed(caller, window)).messages_json
 
-    in_force, _, others = body.partition("Asked for by people whose rules are not in force:")
+    in_force, _, others = body.partition("Rules that other people stated (not in force):")
     assert f"- user Ann: {ANNS} (m1/0)" in in_force
     assert f"- user Bo: {BOS} (m2/0)" in others
     assert f"- user Bo: {BOS}" not in in_force

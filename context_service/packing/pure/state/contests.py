@@ -17,7 +17,8 @@ _CUED_SHARE_MIN = 0.3  # the share that is enough if the sentence also has words
 _SAYS_NOTHING = frozenset(
     terms_of(
         "always never please use using make sure keep everything rule from now on future only ask don't do want run "
-        "add write change show give send put take get go tell say call check open close start stop thing new work"
+        "add write change show give send put take get go tell say call check open close start stop thing new work "
+        "leave let touch need"
     )
 )
 _ONCE = re.compile(
@@ -28,7 +29,7 @@ _ONCE = re.compile(
     r"the usual|no others|"
     r"everyone else|not the others|same rule|an? (?:exception|playground)|following what|your preference|"
     r"understood|alone today|right now|"
-    r"did I not|didn't I|I said|haven't the heart)\b",
+    r"did I not|didn't I|I said|haven't the heart|(?:would|could|might)(?: not|n't)? have \w+)\b",
     re.IGNORECASE,
 )
 _CHANGES = re.compile(

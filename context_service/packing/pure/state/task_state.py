@@ -63,9 +63,9 @@ REMOVED = "removed"
 WHOLE = {
     "goal": "Goal",
     SUB_GOAL: "Sub-goals",
-    "constraint": "Constraints; of two that differ the later holds",
+    "constraint": "Constraints (if two differ, the later one holds)",
     "value": "Values now",
-    CONTESTED: "May have changed: the newer statement, then what it may change",
+    CONTESTED: "May have changed (the newer statement first, then the earlier ones)",
     "progress": "Progress",
 }
 # Sections whose newest entries are shown, with their titles and their shares of the remaining room.
@@ -73,7 +73,7 @@ SHARES = {
     "decision": ("Decisions", 0.35),
     # The state changes only at folds. Newer steps follow it in the pack, so an assistant may have said more since then.
     "next": ("Next, as the assistant said up to this state (newer steps may stand below)", 0.10),
-    OTHER_RULE: ("Asked for by people whose rules are not in force", 0.10),
+    OTHER_RULE: ("Rules that other people stated (not in force)", 0.10),
     "question": ("Open questions", 0.15),
     "error": ("Errors, and what helped", 0.15),
     "artifact": ("Files", 0.15),

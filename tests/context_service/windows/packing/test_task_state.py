@@ -296,7 +296,7 @@ def test_a_later_sentence_about_something_else_hides_neither_the_rule_nor_the_se
         "Stay away from the fines module until the auditors have left.",
         "The auditors left, fines is open again.",
     )
-    asides = ["The fine would have been more than the building, honestly.", "My fines are paid now, too."]
+    asides = ["The fines at the zoo are gone now, honestly.", "My fines are paid now, too."]
     entries, _ = state(*users(rule, lifted, *asides, asides[0]))
 
     (text,) = texts(entries, "contested")
