@@ -500,8 +500,15 @@ def windows(_graph: EntityClient, context: ContextClient, _folder: Path) -> None
     with step("lead it astray, and take that back"):
         lines = list(taken_back(context, done))
     print("".join(f"    {line}\n" for line in lines), end="")
-    if not done.folded_at:
-        raise SystemExit("nothing was left out")
+    with step("say something in anger, a value and a rule, and read the state"):
+        talk = context.contexts.send("You must not be in your right mind, it was my birthday!").context_id
+        context.contexts.send("Take 15 °C as the heating limit. Never heat the hall.", talk)
+        window = context.windows.open(talk, "gpt-5")
+        window.pack()
+        entries = window.get_state(["constraint", "value"])
+    print("".join(f"    {entry.section}: {entry.text}\n" for entry in entries), end="")
+    if not done.folded_at or len(entries) != 2:
+        raise SystemExit("nothing was left out, or the state has an entry too many")
 
 
 def put_letter(context: ContextClient, context_id: str) -> None:

@@ -54,7 +54,7 @@ class Folding(Strategy):
         self.view = View(head=self.head.tokens)
         self.entries: list[Entry] = []
         self._said: list[Entry] = []  # entries that are not in `entries` yet
-        self._superseded: list[Superseded] = []
+        self._ended: list[Superseded] = []
         self._recalled: dict[int, dict[str, int]] = {}  # by the number of a block, its passages and when it came
         self._state = ""
         self._seen: dict[int, _Seen] = {}
@@ -93,12 +93,12 @@ class Folding(Strategy):
     def _caught_up(self) -> list[tuple[Entry, Entry]]:
         self.entries, superseded = after(self.entries, self._said)
         self._said = []
-        self._superseded += [Superseded(old, new, new.seq) for old, new in superseded]
+        self._ended += [Superseded(old, new, new.seq) for old, new in superseded]
         return superseded
 
-    def _superseded_of(self, seqs: Collection[int]) -> list[Superseded]:
+    def _ended_of(self, seqs: Collection[int]) -> list[Superseded]:
         """Return the entries of some messages that no longer hold."""
-        return [ended for ended in self._superseded if ended.old.seq in seqs]
+        return [ended for ended in self._ended if ended.old.seq in seqs]
 
     def _add(self, plain: Shown, step: Step, *, masked: Shown | None = None, is_appended: bool = False) -> None:
         """Append a part to the window as a block that a later fold may mask, summarise or drop."""
@@ -139,12 +139,12 @@ class Folding(Strategy):
             tokens_max=min(RECALLED_TOKENS, self.limit // RECALLED_SHARE),
             seq_to=self._seq,
             known_from=self.view.blocks[0].seq_from,
-            known_refs=up_to_date(shown, self._superseded_of({seq_of(ref) for ref in shown})),
+            known_refs=up_to_date(shown, self._ended_of({seq_of(ref) for ref in shown})),
         )
         if found:
             passages = {item.ref: (item.seq, item.text) for item in found}
             recalled = "\n".join(["[Recalled]", *(item.quoted for item in sorted(found))])
-            self._append(noted(recalled, passages, self._superseded_of({item.seq for item in found})), step)
+            self._append(noted(recalled, passages, self._ended_of({item.seq for item in found})), step)
             self._recalled[self._number] = dict.fromkeys(passages, self._seq)
 
     def _fold(self, step: Step) -> Fold:
