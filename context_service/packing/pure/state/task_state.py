@@ -538,13 +538,25 @@ def _contest(now: dict[tuple[str, str], Entry], reply: Entry) -> Iterator[tuple[
     # A sentence that became another entry, such as a value, contests no rule.
     own = {current.text: current.section for current in now.values() if current.seq == reply.seq}
     candidates = [text for text in reply.text.split("\n") if own.get(text, "constraint") == "constraint"]
-    sentences = [(text, rule_terms(text), text in own) for text in candidates] if rules else []
+    names = [value_terms(current.key) for current in now.values() if rules and _may_be_contested(current, reply.key)]
+    sentences = [(text, rule_terms(text), text in own) for text in candidates if rules and not _sets_value(text, names)]
     for current in rules:
         check_wanted()
         if newer := _newer_rule(current, sentences):
             contested = _put_contested(now, current, newer, reply)
             if current.section != CONTESTED:
                 yield current, contested
+
+
+def _sets_value(sentence: str, names: Sequence[frozenset[str]]) -> bool:
+    """Return whether a sentence has a number and the whole name of a value: it is about this value, and about no rule.
+
+    A name of one word does not count, because a rule may be about the same thing.
+    """
+    if not any(map(str.isdigit, sentence)):
+        return False
+    terms = frozenset(terms_of(sentence))
+    return any(len(name) > 1 and names_value(name, terms) for name in names)
 
 
 def _is_rule_of_log(current: Entry) -> bool:

@@ -312,6 +312,15 @@ def test_only_users_contest_a_value():
     assert texts(entries, "value") == ["The renewal limit is 2."]
 
 
+def test_a_sentence_that_sets_a_value_again_contests_no_rule_about_the_same_things():
+    rule, value = "Never average percentages, weigh them by floor area.", "The minimum floor area is 150 m2."
+    newer = "Please recompute with 275 m2 for the minimum floor area."
+    entries, _ = state(*users(rule, value, newer))
+
+    assert texts(entries, "constraint") == [rule]
+    assert [text.startswith(newer) for text in texts(entries, "contested")] == [True]
+
+
 def test_a_sentence_that_lifts_nothing_is_no_rule():
     entries, _ = state(*users("You no longer need to skip the legacy suite."))
 
