@@ -31,7 +31,6 @@ import tests.emulators.moto
 from service_runtime.databases.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
 from service_runtime.imports.loading import loading
 from service_runtime.rpc.principal import DEFAULT_TENANT_ID, ApiKeys, Principal
-from service_runtime.telemetry import loop_waits
 from tests import databases
 from tests.commands import Commands
 from tests.databases import TEMPLATE, Clones
@@ -58,10 +57,6 @@ hypothesis.settings.register_profile(
     suppress_health_check=[*hypothesis.settings().suppress_health_check, hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("any machine")
-
-# Every stack that is up asks its loops for turns, also while its tests wait: at the 20 ms of a service, that was two
-# fifths of the CPU of an idle stack. The tests of these figures set an interval of their own.
-loop_waits.INTERVAL_S = 0.5
 
 CLONES: dict[EmbeddedPostgres, Clones] = {}  # of the session's server
 ARE_MANY = os.environ.get("CONTEXTKEEP_TEST_DATABASES") == "2"
@@ -179,6 +174,7 @@ def postgres() -> Iterator[EmbeddedPostgres]:
     import entity_service.app
     from service_runtime.databases.migrate import migrate
 
+    _look_seldom()
     version = os.environ.get("CONTEXTKEEP_TEST_PG") or "18"
     with databases.in_memory(version) as server:
         with psycopg.connect(server.url(role="postgres", database="postgres"), autocommit=True) as connection:
@@ -201,6 +197,23 @@ def postgres() -> Iterator[EmbeddedPostgres]:
         with databases.running(server) as clones:
             CLONES[server] = clones
             yield server
+
+
+def _look_seldom() -> None:
+    """Lengthen the pauses of what every service does all the time.
+
+    Stacks are up for whole files, also while no test calls them, and half of the CPU of an idle one went into this. Tests
+    that wait for one of these loops set its interval to what they need.
+    """
+    from context_service.history.rules import registry
+    from service_runtime.grpc_server import server
+    from service_runtime.rpc import held_bytes
+    from service_runtime.telemetry import loop_waits
+
+    loop_waits.INTERVAL_S = 0.5
+    held_bytes._WATCH_S = 2.0
+    server.CHECK_INTERVAL_S = 5.0
+    registry.POLL_S = 2.0
 
 
 @pytest.fixture(scope="session")

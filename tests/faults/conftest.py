@@ -14,6 +14,7 @@ import context_service.settings
 import entity_service.app
 import entity_service.settings
 from contextkeep import AsyncContextClient, AsyncEntityClient
+from service_runtime.grpc_server import server
 from tests.faults import postgres as breakable
 from tests.faults.postgres import Postgres
 
@@ -34,6 +35,12 @@ class World:
 def no_key_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests are about faults; keys have their own."""
     monkeypatch.setenv("ALLOW_ANONYMOUS", "true")
+
+
+@pytest.fixture(autouse=True)
+def health_is_looked_at_as_often_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests wait for what health says, which other tests have looked at seldom."""
+    monkeypatch.setattr(server, "CHECK_INTERVAL_S", 1.0)
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import pytest
 import context_service.app
 from context_service.history.pure.mappings import DEFAULT_NAME, built_in, built_in_names
 from context_service.history.pure.node_mapper import NodeMapper, Skipped
+from context_service.history.rules import registry
 from context_service.kernel.cel import CallBudget
 from context_service.settings import Settings
 from contextkeep.context.v1 import chat_history_pb2 as pb
@@ -29,6 +30,12 @@ from tests.errors import raised
 
 METADATA: list[tuple[str, str]] = []  # of the test's own tenant
 OTHERS: list[tuple[str, str]] = []  # of another one
+
+
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replicas look for changes of mappings ten times a second."""
+    monkeypatch.setattr(registry, "POLL_S", 0.1)
 
 
 @pytest.fixture
