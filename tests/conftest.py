@@ -202,8 +202,8 @@ def postgres() -> Iterator[EmbeddedPostgres]:
 def _look_seldom() -> None:
     """Lengthen the pauses of what every service does all the time.
 
-    Stacks are up for whole files, also while no test calls them, and half of the CPU of an idle one went into this. Tests
-    that wait for one of these loops set its interval to what they need.
+    Stacks are up for whole files, and an idle one takes over 1 % of a core. Tests that wait for one of these loops
+    set its interval to what they need.
     """
     from context_service.history.rules import registry
     from service_runtime.grpc_server import server

@@ -77,7 +77,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     ),
     "an artifact: 1 MiB, 100 parts": (
         "context_service.contexts.rules.artifacts:Artifacts._check",
-        "context_service.contexts.rules.artifacts:Artifacts.put.work",
+        "context_service.contexts.rules.artifacts:Artifacts._put.work",
     ),
     "rows of a page: 1,000, 2 MiB": (
         "context_service.memories.store.memories:MemoryRows._memories",
@@ -90,7 +90,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.contexts.rules.messages:Messaging.check",
         "context_service.contexts.rules.messages:Messaging.prepared",
         "context_service.contexts.rules.messages:Messaging.send",
-        "context_service.contexts.rules.messages:_with_files_apart",
+        "context_service.contexts.rules.messages:files_apart",
         "context_service.contexts.wire.requests:messages_of",
         "context_service.contexts.wire.requests:parts_of",
     ),
@@ -106,12 +106,12 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.retrieval.store.across:AcrossContexts.matching",
         "context_service.retrieval.store.across:AcrossContexts.near",
     ),
-    "a status message: 1 MiB": ("context_service.contexts.rules.tasks:Tasks._check",),
+    "a status message: 1 MiB": ("context_service.contexts.rules.tasks:Tasks._checked",),
     "a mapping: 10,000 symbols, and a budget that stops with the call": (
         "context_service.history.rules.compile_pool:CompilePool.run",
     ),
     "a page of a history": (
-        "context_service.history.rules.newest:Newest.add",
+        "context_service.history.rules.chat_history:ChatHistories._collector.count",
         "context_service.history.rules.format_history:Formatting.format",
     ),
     "samples of a trial: 1,000, 4 MiB": (

@@ -71,7 +71,7 @@ LOOPS = {
     "worker.keep_making",
     "worker.keep_preparing",
     "worker.keep_reading",
-    "RequestSweep(database, Requests('entity')).keep_sweeping",
+    "RequestSweep(database, REQUESTS).keep_sweeping",
     "change_sweep.keep_sweeping",
     "owned_eraser.keep_erasing",
     "EdgeSettling(database).keep_settling",
