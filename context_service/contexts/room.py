@@ -133,7 +133,7 @@ async def open_contexts(
     await stack.enter_async_context(background.keeping(standing.keep_reading))
     await keep_making_passage_vectors(deps, CONTEXT, stack)
     checks = replace(message_checks_of(settings), takes_bytes=True)
-    files = context_files_of(deps)
+    files = context_files_of(deps, stack)
     pointed = PointedRecords(database, passages, read=deps.record_texts.read, count=tokens.count)
     await stack.enter_async_context(background.keeping(pointed.keep_reading))
     messaging = Messaging(

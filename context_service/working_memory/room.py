@@ -115,15 +115,17 @@ def limits_of(deps: Dependencies) -> Limits:
     )
 
 
-def context_files_of(deps: Dependencies) -> ContextFiles:
-    """Return what stores the files of messages."""
+def context_files_of(deps: Dependencies, stack: AsyncExitStack) -> ContextFiles:
+    """Return the store of files of messages; `stack` ends the processes that read them."""
     settings = deps.settings
+    facts = fact_reader_of(settings)
+    stack.push_async_callback(facts.aclose)
     return ContextFiles(
         deps.database,
         storage=deps.storage,
         writer=BlobWriter(deps.storage, lease_s=settings.upload_lease_s),
         limits=limits_of(deps),
-        facts=fact_reader_of(settings),
+        facts=facts,
         purges=purges_of(settings, deps.database),
     )
 

@@ -400,20 +400,17 @@ async def test_an_upload_becomes_a_file_of_the_first_message_that_names_it(calle
         await content(caller, uploaded.working_memory_id)
 
 
-async def test_one_process_reads_the_facts_of_all_files_of_a_call(caller: Caller, monkeypatch: pytest.MonkeyPatch):
-    counts: list[int] = []
-    lines_of = FactReader._lines
+async def test_one_process_reads_the_facts_of_all_files_of_calls(caller: Caller, monkeypatch: pytest.MonkeyPatch):
+    await caller.send("warm", parts=[part(picture(color=25))])
 
-    async def counted(reader: FactReader, files: Any) -> list[bytes]:
-        counts.append(len(files))
-        return await lines_of(reader, files)
+    async def start(reader: FactReader) -> None:
+        raise AssertionError("another process is started")
 
-    monkeypatch.setattr(FactReader, "_lines", counted)
+    monkeypatch.setattr(FactReader, "_started", start)
     uploads = [await upload(caller, picture(color=20 + n), name=f"{n}.png") for n in range(3)]
     named = [message.Part(file=message.File(working_memory_id=record.working_memory_id)) for record in uploads]
     sent = await caller.send("", parts=[*named, part(picture(color=23)), part(picture(color=24))])
 
-    assert counts == [5]
     assert [one.file.width for one in (await read(caller, sent)).parts] == [3] * 5
 
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 import zlib
+from collections.abc import AsyncIterator
+from contextlib import aclosing, suppress
+from typing import Any
+from uuid import UUID, uuid4
 
+import psutil
 import pytest
 
+from context_service.kernel.files import reading
 from context_service.kernel.files.facts import FileFacts, FileKind, facts_of_answer, kind_of, type_of
-from context_service.kernel.files.reading import FactReader, UnreadFile
+from context_service.kernel.files.reading import _KEPT_MAX, FactReader, UnreadFile
 from contextkeep.errors import Unavailable
+from service_runtime.child_processes.kept import KeptChild
 from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests import media
 from tests.context_service.retrieval.files import pdf, pdf_with_password
@@ -19,9 +27,95 @@ _SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>fetch("/")</script></sv
 
 
 async def _facts(*files: tuple[bytes, str]) -> list[FileFacts]:
-    reader = FactReader(memory_bytes_max=512 * 2**20, timeout_s=20)
     unread = [UnreadFile(data=data, declared_type=declared) for data, declared in files]
-    return await reader.read(unread, tenant_id=DEFAULT_TENANT_ID)
+    async with aclosing(FactReader(memory_bytes_max=512 * 2**20, timeout_s=20)) as reader:
+        return await reader.read(unread, tenant_id=DEFAULT_TENANT_ID)
+
+
+@pytest.fixture
+async def reader() -> AsyncIterator[FactReader]:
+    async with aclosing(FactReader(memory_bytes_max=512 * 2**20, timeout_s=20)) as made:
+        yield made
+
+
+async def _width(reader: FactReader, width: int, tenant_id: UUID = DEFAULT_TENANT_ID) -> int:
+    """Return the width that a reader finds for a picture that has it."""
+    (facts,) = await reader.read([UnreadFile(data=media.png(width, 2))], tenant_id=tenant_id)
+    return facts.width
+
+
+def _waiting(reader: FactReader) -> list[int]:
+    """Return the ids of the processes that wait for further files."""
+    return [child._process.pid for child in reader._kept.values()]
+
+
+async def test_a_process_is_kept_for_the_next_pictures_of_its_tenant_alone(reader: FactReader):
+    tenants = [uuid4() for _ in range(_KEPT_MAX + 1)]
+    assert [await _width(reader, 3 + n, tenants[0]) for n in range(3)] == [3, 4, 5]
+    (first,) = _waiting(reader)
+    for number, tenant in enumerate(tenants[1:], 6):
+        assert await _width(reader, number, tenant) == number
+    processes = _waiting(reader)
+    assert len(set(processes)) == _KEPT_MAX
+    assert first not in processes, "the one that waited longest ended"
+    assert await asyncio.gather(*(_width(reader, 20 + n, tenants[1]) for n in range(3))) == [20, 21, 22]
+    assert len(_waiting(reader)) == _KEPT_MAX
+    await reader.aclose()
+    assert not any(map(psutil.pid_exists, processes))
+
+
+async def test_a_process_that_died_or_read_many_files_is_replaced(reader: FactReader, monkeypatch: pytest.MonkeyPatch):
+    assert await _width(reader, 3) == 3
+    (process,) = _waiting(reader)
+    psutil.Process(process).kill()
+    assert await _width(reader, 4) == 4, "the file is not to blame for the end of a process that read others"
+    assert _waiting(reader) != [process]
+
+    monkeypatch.setattr(reading, "_FILES_OF_CHILD", 2)
+    before = _waiting(reader)
+    assert await _width(reader, 5) == 5
+    assert _waiting(reader) == []
+    assert await _width(reader, 6) == 6
+    assert _waiting(reader) != before
+
+
+async def test_a_file_that_stops_two_processes_has_unknown_facts_and_holds_up_no_others(
+    reader: FactReader, monkeypatch: pytest.MonkeyPatch
+):
+    start, stopped = KeptChild.ask, []
+
+    async def killed_by_seven_pixels(child: KeptChild, question: Any, *, timeout_s: float) -> bytes | None:
+        chunks = [chunk async for chunk in question]
+        if media.png(7, 2) in chunks:
+            stopped.append(child.answered)
+            await child.close()
+
+        async def again() -> AsyncIterator[bytes]:
+            for chunk in chunks:
+                yield chunk
+
+        return await start(child, again(), timeout_s=timeout_s)
+
+    monkeypatch.setattr(KeptChild, "ask", killed_by_seven_pixels)
+    unread = [UnreadFile(data=media.png(width, 2)) for width in (3, 7, 5)]
+    assert [fact.width for fact in await reader.read(unread, tenant_id=DEFAULT_TENANT_ID)] == [3, 0, 5]
+    assert stopped == [1, 0], "once in a used process, and once in a new one"
+
+
+async def test_a_call_that_is_cancelled_leaves_no_process(reader: FactReader):
+    assert await _width(reader, 3) == 3
+    (process,) = _waiting(reader)
+    large = [UnreadFile(data=media.png(3, 3, pixels=bytes(19 * 2**20)))] * 20
+    task = asyncio.create_task(reader.read(large, tenant_id=DEFAULT_TENANT_ID))
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    until = time.monotonic() + 10
+    while psutil.pid_exists(process) and time.monotonic() < until:
+        await asyncio.sleep(0.01)
+    assert not psutil.pid_exists(process)
+    assert await _width(reader, 4) == 4
 
 
 async def test_facts_are_read_from_the_bytes():
@@ -86,9 +180,9 @@ async def test_no_bytes_stop_the_reader():
 
 
 async def test_a_reader_without_memory_knows_nothing_and_refuses_nothing():
-    reader = FactReader(memory_bytes_max=2**20, timeout_s=20)
     unread = [UnreadFile(data=media.png(7, 5), declared_type="image/png")] * 3
-    assert len(await reader.read(unread, tenant_id=DEFAULT_TENANT_ID)) == 3
+    async with aclosing(FactReader(memory_bytes_max=2**20, timeout_s=20)) as reader:
+        assert len(await reader.read(unread, tenant_id=DEFAULT_TENANT_ID)) == 3
 
 
 async def test_a_process_that_cannot_start_is_logged_and_named_by_the_check(
