@@ -54,18 +54,7 @@ async def run(
     Raises:
         The errors of `chunks`.
     """
-    hide()
-    # In a session of its own: Ctrl-C is for us. No `preexec_fn`, which is not safe in a process with threads.
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        *program,
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=DEVNULL,
-        env={},
-        start_new_session=True,
-    )
+    child = await start(program, line_bytes_max=_READ_BYTES)
     output = bytearray()
     feeding = asyncio.create_task(_feed(child, chunks))
     try:
@@ -82,6 +71,23 @@ async def run(
     finally:
         await _end(child, feeding)
     return _outcome(status, bytes(output))
+
+
+async def start(program: Sequence[str], *, line_bytes_max: int) -> Process:
+    """Start a Python program in a process that knows nothing of this one; `line_bytes_max` bounds `readline`."""
+    hide()
+    # In a session of its own: Ctrl-C is for us. No `preexec_fn`, which is not safe in a process with threads.
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-I",
+        *program,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        env={},
+        start_new_session=True,
+        limit=line_bytes_max,
+    )
 
 
 def _outcome(status: int, output: bytes) -> ProgramResult:
