@@ -15,7 +15,7 @@ from service_runtime.child_processes import confined
 
 
 class KeptChild:
-    """A running program; made by `start`. Questions are asked one after another."""
+    """A running program, made by `start`. It answers one question at a time."""
 
     def __init__(self, process: Process) -> None:
         self._process = process

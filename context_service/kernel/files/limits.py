@@ -120,10 +120,10 @@ def files_left_out(
     if tool_images_max is not None:
         of_tools = [number for number in images if files[number].is_of_tool]
         left_out.update(of_tools[: max(len(of_tools) - tool_images_max, 0)])
-    _drop(images, left_out, lambda _: 1, ceil(limits.images * share))
+    drop(images, left_out, lambda _: 1, ceil(limits.images * share))
     left_out |= _large_among_many([number for number in images if number not in left_out], files, model, share)
-    _drop(kept, left_out, lambda number: base64_bytes(files[number].size_bytes), ceil(limits.request_bytes * share))
-    _drop(kept, left_out, lambda number: files[number].facts.page_count, ceil(limits.pages * share))
+    drop(kept, left_out, lambda number: base64_bytes(files[number].size_bytes), ceil(limits.request_bytes * share))
+    drop(kept, left_out, lambda number: files[number].facts.page_count, ceil(limits.pages * share))
     return left_out
 
 
@@ -132,11 +132,17 @@ def base64_bytes(size_bytes: int) -> int:
     return -(-size_bytes // _BASE64_GROUP) * _BASE64_CHARS
 
 
-def _drop(numbers: Sequence[int], left_out: set[int], cost: Callable[[int], int], limit: int) -> None:
-    """Leave out files in an order, until the costs of the others are within a limit. 0 means no limit."""
+def drop(numbers: Sequence[int], left_out: set[int], cost: Callable[[int], int], limit: int) -> None:
+    """Leave out files in an order, until the costs of the others are within a limit. 0 means no limit.
+
+    A file that alone is over the limit goes first: it takes no others with it.
+    """
+    if not limit:
+        return
+    left_out.update(number for number in numbers if cost(number) > limit)
     total = sum(cost(number) for number in numbers if number not in left_out)
     for number in numbers:
-        if not limit or total <= limit:
+        if total <= limit:
             return
         if number not in left_out and cost(number):
             left_out.add(number)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from context_service.kernel.files.facts import FileFacts
-from context_service.kernel.files.limits import FileUse, Sendable, files_left_out, use_of
+from context_service.kernel.files.limits import FileUse, Sendable, drop, files_left_out, use_of
 from context_service.kernel.files.models import MediaModel
 from context_service.kernel.files.tokens import tokens_of_file
 from context_service.kernel.parts import File, Part
@@ -38,13 +38,8 @@ def with_files_of(step: Step, model: MediaModel, *, tokens_max: int) -> Step:
         replace(file, tokens=_tokens(file, model), follows_result=is_of_tool and not model.in_results)
         for file, is_of_tool in files
     ]
-    total = sum(file.tokens for number, file in enumerate(counted) if number not in left_out)
-    for number in sorted(range(len(files)), key=lambda number: (not files[number][1], number)):
-        if total <= tokens_max:
-            break
-        if number not in left_out:
-            left_out.add(number)
-            total -= counted[number].tokens
+    oldest_first = sorted(range(len(files)), key=lambda number: (not files[number][1], number))
+    drop(oldest_first, left_out, lambda number: counted[number].tokens, max(tokens_max, 1))
     numbers = iter(range(len(files)))
 
     def shown(file: File) -> File | str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -109,6 +110,17 @@ def test_one_message_with_more_pictures_than_a_request_may_have_shows_the_newest
     assert text.count('"type":"image"') == step.block.files.images == 50
     assert "/149.jpg" in text
     assert "[image/jpeg, m1/1]" in text
+
+
+@pytest.mark.parametrize("to", Format)
+def test_a_pdf_that_does_not_fit_takes_no_picture_with_it(to: Format):
+    shot = File(working_memory_id="w1", media_type="image/png", width=640, height=480, size_bytes=90_000)
+    book = File(working_memory_id="w2", media_type="application/pdf", name="кніга.pdf", size_bytes=900)  # of any length
+    large = replace(book, working_memory_id="w3", page_count=1, size_bytes=60 * 2**20)  # too many bytes for a request
+    parts = [Part(file=file) for file in (shot, book, large)]
+    (step,) = made(messages.message("user", "Look.", *parts), model="", to=to, room=20_000).steps
+    assert [file.working_memory_id for piece in step.block.pieces for file in piece.files] == ["w1"]
+    assert "кніга.pdf" in "".join(piece.json for piece in step.block.pieces)
 
 
 def test_the_files_of_a_step_leave_room_for_the_rest_of_the_request():
