@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from context_service.contexts.wire.requests import somebody_of
 from context_service.kernel.wire import times
 from context_service.kernel.wire.imported import imported_of
@@ -14,6 +16,7 @@ from context_service.memories.model import (
     MemoryInput,
     MemoryKind,
     MemoryQuery,
+    MemoryRevision,
     MemorySource,
     MemoryState,
 )
@@ -36,6 +39,8 @@ _KINDS = {
     MemoryKind.PREFERENCE: pb.MEMORY_KIND_PREFERENCE,
     MemoryKind.EXPERIENCE: pb.MEMORY_KIND_EXPERIENCE,
     MemoryKind.OBSERVATION: pb.MEMORY_KIND_OBSERVATION,
+    MemoryKind.EVENT: pb.MEMORY_KIND_EVENT,
+    MemoryKind.COMMITMENT: pb.MEMORY_KIND_COMMITMENT,
 }
 _STATES = {
     MemoryState.PENDING: pb.MEMORY_STATE_PENDING,
@@ -58,7 +63,7 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
         def without_text(memory: Memory) -> pb.RetainMemoryResponse:
             """Return the answer to store, without the memory's text, which the user may forget; retries add it."""
             response = pb.RetainMemoryResponse(memory=_memory(memory))
-            for name in ("text", "key", "experience", "sources"):
+            for name in ("text", "key", "experience", "sources", "metadata_json", "tags"):
                 response.memory.ClearField(name)
             return response
 
@@ -70,6 +75,8 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
             response = pb.RetainMemoryResponse.FromString(unpacked(answer[RESPONSE]))
             memory_input = request.memory
             response.memory.text, response.memory.key = memory_input.text, memory_input.key
+            response.memory.metadata_json = memory_input.metadata_json or "{}"
+            response.memory.tags.extend(memory_input.tags)
             if memory_input.HasField("experience"):
                 response.memory.experience.CopyFrom(memory_input.experience)
             if memory_input.HasField("source"):
@@ -123,6 +130,19 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
         size = sum(_MEMORY_BYTES * (1 + len(memory.sources)) for memory in found)
         memories = await beside_the_loop(size, lambda: list(map(_memory, found)))
         return pb.ListMemoriesResponse(memories=memories, next_page_token=next_page_token)
+
+    async def ListMemoryRevisions(
+        self, request: pb.ListMemoryRevisionsRequest, context: object
+    ) -> pb.ListMemoryRevisionsResponse:
+        """List the earlier values of a memory, page by page."""
+        found, next_page_token = await self._memories.revisions(
+            parse_id("memory_id", request.memory_id),
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=somebody_of(request.subject_user_id),
+        )
+        size = sum(_MEMORY_BYTES * (1 + len(revision.sources)) for revision in found)
+        revisions = await beside_the_loop(size, lambda: list(map(_revision, found)))
+        return pb.ListMemoryRevisionsResponse(revisions=revisions, next_page_token=next_page_token)
 
     async def UpdateMemory(self, request: pb.UpdateMemoryRequest, context: object) -> pb.UpdateMemoryResponse:
         """Correct a memory."""
@@ -190,9 +210,7 @@ def _input(message: pb.MemoryInput) -> MemoryInput:
         kind=_kind("memory.kind", message.kind or pb.MEMORY_KIND_FACT),
         confidence=message.confidence if message.HasField("confidence") else 1.0,
         source=copied(MemorySource, source) if message.HasField("source") else None,
-        happened_at=times.time_of("memory.happened_at", message.happened_at)
-        if message.HasField("happened_at")
-        else None,
+        happened_at=_time_of("memory", message, "happened_at"),
         experience=Experience(
             goal=experience.goal,
             outcome=experience.outcome,
@@ -200,7 +218,19 @@ def _input(message: pb.MemoryInput) -> MemoryInput:
         )
         if message.HasField("experience")
         else None,
+        **{name: _time_of("memory", message, name) for name in ("valid_from", "valid_to", "expires_at")},
+        tags=tuple(dict.fromkeys(message.tags)),
+        is_learned=False,
     )
+
+
+def _time_of(field: str, message: pb.MemoryInput | pb.MemoryFilter, name: str) -> datetime | None:
+    """Return the time in a field of a message; None if it is unset.
+
+    Raises:
+        InvalidArgument: the time is not valid.
+    """
+    return times.time_of(f"{field}.{name}", getattr(message, name)) if message.HasField(name) else None
 
 
 def _filter(message: pb.MemoryFilter) -> MemoryFilter:
@@ -213,12 +243,11 @@ def _filter(message: pb.MemoryFilter) -> MemoryFilter:
         kinds=frozenset(_kind(f"filter.kinds[{place}]", kind) for place, kind in enumerate(message.kinds)),
         key=message.key,
         holding_only=message.holding_only,
-        happened_from=times.time_of("filter.happened_from", message.happened_from)
-        if message.HasField("happened_from")
-        else None,
-        happened_to=times.time_of("filter.happened_to", message.happened_to)
-        if message.HasField("happened_to")
-        else None,
+        happened_from=_time_of("filter", message, "happened_from"),
+        happened_to=_time_of("filter", message, "happened_to"),
+        as_of=_time_of("filter", message, "as_of"),
+        tags=tuple(dict.fromkeys(message.tags)),
+        metadata_contains_json=message.metadata_contains_json,
     )
 
 
@@ -232,6 +261,18 @@ def _kind(field: str, number: int) -> MemoryKind:
         if known == number:
             return kind
     raise InvalidArgument(f"{field} is {number}, which is not a known kind", field=field)
+
+
+def _revision(revision: MemoryRevision) -> pb.MemoryRevision:
+    """Return the protobuf message of a revision."""
+    return copied(
+        pb.MemoryRevision,
+        revision,
+        kind=_KINDS[revision.kind],
+        sources=[copied(pb.MemorySource, source) for source in revision.sources],
+        experience=copied(pb.MemoryExperience, revision.experience) if revision.experience else None,
+        imported=imported_of(revision.imported_json),
+    )
 
 
 def _memory(memory: Memory) -> pb.Memory:

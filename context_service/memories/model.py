@@ -23,6 +23,8 @@ class MemoryKind(Enum):
     PREFERENCE = "preference"
     EXPERIENCE = "experience"
     OBSERVATION = "observation"
+    EVENT = "event"
+    COMMITMENT = "commitment"
 
 
 class MemoryState(Enum):
@@ -65,6 +67,12 @@ class MemoryInput:
     experience: Experience | None = None
     app_id: str = ""
     agent_bundle_id: str = ""
+    valid_from: datetime | None = None  # aware; by default as the text says, or `happened_at`
+    valid_to: datetime | None = None  # aware, not included; by default until another memory supersedes it
+    expires_at: datetime | None = None  # aware; None means never
+    metadata_json: str = ""  # a JSON object; empty counts as {}
+    tags: Sequence[str] = ()
+    is_learned: bool = False  # the service learned it from messages; a request never sets it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +98,38 @@ class Memory:
     created_by: str
     created_at: datetime
     updated_at: datetime
+    subject: str  # what it is about, by its key or by a rule; empty if nothing supersedes it
+    placed_at: datetime  # its place among the memories of its subject
+    valid_from: datetime
+    valid_to: datetime | None  # not included: `ends_at`, or the start of its successor if that is earlier
+    ends_at: datetime | None  # the end that the caller stated
+    expires_at: datetime | None
+    metadata_json: str
+    tags: Sequence[str]
+    is_learned: bool
     imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryRevision:
+    """The values of a memory before a correction."""
+
+    version: int
+    text: str
+    kind: MemoryKind
+    confidence: float
+    sources: Sequence[MemorySource]
+    happened_at: datetime
+    key: str
+    experience: Experience | None
+    valid_from: datetime
+    valid_to: datetime | None  # as the caller stated it
+    expires_at: datetime | None
+    metadata_json: str
+    tags: Sequence[str]
+    replaced_at: datetime
+    replaced_by: str  # the subject of the credential
+    imported_json: str | None  # as of the memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +141,14 @@ class MemoryFilter:
     holding_only: bool = False
     happened_from: datetime | None = None
     happened_to: datetime | None = None
+    as_of: datetime | None = None  # a memory must have held at this time
+    tags: Sequence[str] = ()  # a memory must have all of them
+    metadata_contains_json: str = ""
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether the filter asks for values that passages do not have."""
+        return bool(self.key or self.holding_only or self.as_of or self.tags or self.metadata_contains_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +227,14 @@ class NewMemory:
     happened_at: datetime | None  # None means now
     key: str
     experience: Experience | None
+    subject: str
+    placed_at: datetime | None  # None means `happened_at`
+    valid_from: datetime | None  # None means `happened_at`
+    ends_at: datetime | None
+    expires_at: datetime | None
+    metadata_json: str
+    tags: Sequence[str]
+    is_learned: bool
     statement_sha256: bytes
     passage_count: int
     owner_user_id: str

@@ -8,6 +8,7 @@ from functools import partial
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.memories.api import MemoriesServicer
 from context_service.memories.rules.consolidate import Consolidating
+from context_service.memories.rules.expiry import MemoryExpiry
 from context_service.memories.rules.memories import Memories
 from context_service.memories.rules.recall import MemoryRecalling
 from context_service.memories.store.memories import MemoryRows
@@ -15,6 +16,7 @@ from context_service.memories.store.passages import memory_source
 from context_service.retrieval.model import MEMORY
 from context_service.retrieval.room import keep_making_passage_vectors, meaning_of
 from contextkeep.context.v1.memories_pb2_grpc import add_MemoriesServicer_to_server
+from service_runtime.background_work import background
 from service_runtime.grpc_server.server import Service
 
 # What other rooms use.
@@ -39,9 +41,11 @@ def memories_of(deps: Dependencies) -> Memories:
 
 
 async def open_memories(deps: Dependencies, stack: AsyncExitStack) -> tuple[Room[MemoriesServicer], MemoryRecalling]:
-    """Begin to embed memories in the background; return the servicer, and the rules that recall memories."""
+    """Begin to embed memories and to delete expired ones; return the servicer, and the rules that recall memories."""
     await keep_making_passage_vectors(deps, MEMORY, stack)
     rows, memories = memory_rows_of(deps), memories_of(deps)
+    expiry = MemoryExpiry(deps.database, rows, memories)
+    await stack.enter_async_context(background.keeping(partial(expiry.keep_deleting, deps.settings.sweep_interval_s)))
     recalling = MemoryRecalling(deps.database, rows, deps.passages, meaning=meaning_of(deps))
     consolidating = Consolidating(deps.database, rows, memories, requests=REQUESTS)
     servicer = MemoriesServicer(memories, recalling, consolidating)

@@ -84,12 +84,14 @@ ALWAYS_IN: Mapping[str, str] = {
     "Specialist StateEntry SubjectErasure Task WMRecord WMRecordAction Window WindowFork",
     "discovered_at": "McpTool",
     "expires_at": "CreateDownloadUrlResponse IssueContextKeyResponse",
-    "happened_at": "Memory",
+    "happened_at": "Memory MemoryRevision",
     "message": "GivenMessage",
     "modified_at": "AssembledNode Node",
     "record": "CreateDownloadUrlResponse SearchHit",
+    "replaced_at": "MemoryRevision",
     "updated_at": "Agent AgentTemplate Artifact Context ContextSetting Document FoundContext Job KnowledgeBase "
     "McpServer Memory Page Specialist Task WMRecord Window",
+    "valid_from": "Memory MemoryRevision",
 }
 
 # Fields that values lack.

@@ -283,6 +283,9 @@ class _Noun:
         """Return the type of an argument, and its default."""
         is_required = field.rule.required or (field.name in call.required.split() and field.name not in _NODES)
         kind, default = self._kind(field, call)
+        if field.name in call.masked and field.is_repeated:
+            self._import("collections.abc", "Iterable")
+            return f"Iterable[{kind}] | None", "None"
         if field.name in call.masked:
             return f"{kind} | None", "None"
         if field.is_repeated:
@@ -421,6 +424,8 @@ class _Noun:
             return f'messages.{"choices_of" if is_many else "choice_of"}("{place}", {name}, {stub})'
         if function == "to_id":
             return f'messages.ids("{place}", {name})' if is_many else f"messages.to_id({name})"
+        if function == "texts" and field.name in call.masked:
+            return f'None if {name} is None else messages.texts("{place}", {name})'
         if field.is_optional and not field.type_name and field.name.endswith("_json"):
             return f'None if {name} is None else messages.{function}("{place}", {name})'
         return f'messages.{function}("{place}", {name})'

@@ -205,6 +205,7 @@ VALUES: Mapping[str, Entry] = {
     "Artifact": Entry(shows="{name or artifact_id} (version {version})", more={"redacted_parts": "tuple[int, ...]"}),
     "Definition": Entry(fields={"rules_json": "rules"}),
     "Memory": Entry(shows="{text}"),
+    "MemoryRevision": Entry(shows="{text}"),
     "RecalledMemory": Entry(shows="{memory.text}"),
     "ReflectMemoriesResponse": Entry(shows="{statement}"),
     "ConsolidateMemoriesResponse": Entry(fields={"merged": "merged{memory_id: merged_ids}"}),

@@ -214,7 +214,9 @@ def _agents(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
 
 
 def _memories(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
-    return {"MEMORY": context.memories.retain("Ada lives in Paris.", subject_user_id="ada").memory_id}
+    memory = context.memories.retain("Ada lives in Pariss.", subject_user_id="ada")
+    context.memories.update(memory.memory_id, text="Ada lives in Paris.", subject_user_id="ada")
+    return {"MEMORY": memory.memory_id}
 
 
 def _wiki(context: ContextClient, made: dict[str, str]) -> dict[str, str]:

@@ -123,6 +123,7 @@ def test_a_trigger_stays_within_a_tenant(urls: Urls):
         ("count_record", "context.wm_record"),  # of context.tenant_usage, as the others
         ("count_change", "context.wm_record"),
         ("count_part", "context.upload_part"),
+        ("completed", "context.memory"),  # of this row alone
         *(("numbered", f"context.{name}") for name in NUMBERED_OF_CONTEXT),  # draws from the sequence of the tenant
         ("numbered", "access.tenant"),  # makes that
         *(("numbered", f"entity.{name}") for name in ("change", "node", "progress")),

@@ -25,6 +25,7 @@ POINTED, PASSAGES = "records of messages and artifacts", "vectors of passages"
 CONTEXTS, BASES = "deleted contexts, and those past their time", "deleted knowledge bases"
 USERS, USERS_OF_GRAPHS = "erased users", "erased users of graphs"
 SWEPT = "records past their retention, abandoned uploads, bytes to remove"
+MEMORIES = "memories past their time"
 IMPORTS, KEYS = "unfinished contexts of imports", "idempotency keys past their time"
 EDGES, CHANGES = "edges to settle", "changes past their time"
 FOLDS, LOGS = "folds that a model prepares", "windows that read a long log"
@@ -36,6 +37,7 @@ ROUNDS = {
     "context_service/folding/rules/prepare_ahead.py": [FOLDS],
     "context_service/knowledge_bases/rules/drop.py": [BASES],
     "context_service/knowledge_bases/rules/documents.py": [DOCUMENTS, FOLLOWING],
+    "context_service/memories/rules/expiry.py": [MEMORIES],
     "context_service/packing/rules/catch_up_ahead.py": [LOGS],
     "context_service/retrieval/vector_worker.py": [VECTORS],
     "context_service/transfer/rules/imports.py": [IMPORTS],
@@ -63,6 +65,7 @@ TABLES = {
 NO_QUEUES = {"context.job": "an operator's, one at a time"}
 LOOPS = {
     "eraser.keep_erasing",
+    "expiry.keep_deleting",
     "file_texts.keep_reading",
     "importing.keep_clearing",
     "pointed.keep_reading",

@@ -49,6 +49,7 @@ _POLL_S = 0.2
 OF_SUBJECTS = (
     "context.source_test",
     "context.memory",
+    "context.memory_revision",
     "context.memory_user",
     "context.wiki_page",
     "context.wiki_page_name",

@@ -61,6 +61,7 @@ TAKE_RECEIPTS = of_all(SQL.filled("take_receipts", counters=", ".join(_OF_CONTEX
 _FREE = (
     "context.source_test",
     "context.memory",
+    "context.memory_revision",
     "context.memory_user",
     "context.wiki_page",
     "context.wiki_page_name",
@@ -94,6 +95,7 @@ NAMED = {
     "context.mcp_server": ("updated_by",),
     "context.mcp_tool": ("approved_by", "search_safe_recorded_by"),
     "context.memory": ("created_by",),
+    "context.memory_revision": ("updated_by",),
     "context.provider_setting": ("updated_by",),
     "context.source_test": ("created_by",),
     "context.specialist": ("updated_by",),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from context_service.memories.model import MemoryFilter, MemoryInput, MemoryKind
 from contextkeep.errors import InvalidArgument
+from service_runtime.inputs.documents import parse_object
 from service_runtime.values.checks import check_between, check_text, check_texts
 
 TEXT_CHARS_MAX = 8_000
@@ -15,6 +17,9 @@ LABEL_CHARS_MAX, URI_CHARS_MAX, REF_CHARS_MAX = 500, 2_000, 200
 QUERY_CHARS_MAX = 8_000
 RUNS_MAX = 20
 NAME_CHARS_MAX = 512  # the most characters of the id of an app or an agent bundle
+METADATA_BYTES_MAX = 8_192
+TAGS_MAX, TAG_CHARS_MAX = 32, 128
+_NESTING_MAX = 32
 
 
 def check_memory(memory_input: MemoryInput) -> None:
@@ -31,6 +36,13 @@ def check_memory(memory_input: MemoryInput) -> None:
     check_text("memory.app_id", memory_input.app_id, chars_max=NAME_CHARS_MAX)
     check_text("memory.agent_bundle_id", memory_input.agent_bundle_id, chars_max=NAME_CHARS_MAX)
     check_between("memory.confidence", memory_input.confidence, 0, 1)
+    _check_labels(
+        "memory.tags", memory_input.tags, field="memory.metadata_json", metadata_json=memory_input.metadata_json
+    )
+    if memory_input.valid_from and memory_input.valid_to and memory_input.valid_from >= memory_input.valid_to:
+        raise InvalidArgument("memory.valid_to must be after valid_from", field="memory.valid_to")
+    if memory_input.expires_at and memory_input.expires_at <= datetime.now(UTC):
+        raise InvalidArgument("memory.expires_at must be in the future", field="memory.expires_at")
     if source := memory_input.source:
         for name, text, chars_max in (
             ("label", source.label, LABEL_CHARS_MAX),
@@ -55,12 +67,21 @@ def check_filter(which: MemoryFilter) -> None:
     """Refuse a filter that no memory can match.
 
     Raises:
-        InvalidArgument: the times are in the wrong order, or the key is malformed.
-        LimitExceeded: the key is too long.
+        InvalidArgument: the times are in the wrong order, or the key, a tag or the metadata are malformed.
+        LimitExceeded: the key, a tag, the list of tags or the metadata are too long.
     """
+    _check_labels(
+        "filter.tags", which.tags, field="filter.metadata_contains_json", metadata_json=which.metadata_contains_json
+    )
     check_text("filter.key", which.key, chars_max=KEY_CHARS_MAX)
     if which.happened_from and which.happened_to and which.happened_from >= which.happened_to:
         raise InvalidArgument("filter.happened_to must be after happened_from", field="filter.happened_to")
+
+
+def _check_labels(tags_field: str, tags: Sequence[str], *, field: str, metadata_json: str) -> None:
+    """Check tags and metadata, and raise as `check_filter`."""
+    check_texts(tags_field, tags, count_max=TAGS_MAX, chars_max=TAG_CHARS_MAX)
+    parse_object(field, metadata_json, size_bytes_max=METADATA_BYTES_MAX, nesting_max=_NESTING_MAX)
 
 
 def check_question(query: str, *, limit: int, limit_max: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
@@ -44,6 +45,16 @@ def placed(pieces: Sequence[TextPiece], *, seq: int, kind: MemoryKind, happened_
         )
         for ordinal, piece in enumerate(pieces)
     ]
+
+
+def same_text(text: str, other: str) -> bool:
+    """Say whether two texts are the same sentence, whatever their case, spaces and final punctuation."""
+    return _plain(text) == _plain(other)
+
+
+def _plain(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(folded.split()).strip(" .!,;\"'\u201c\u201d\u201e\u00ab\u00bb")
 
 
 def statement_of(text: str, experience: Experience | None) -> bytes:

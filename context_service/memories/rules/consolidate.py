@@ -197,6 +197,7 @@ class Consolidating:
             kept_memory.memory_id,
             sources=sources_of([kept_memory, *merged]),
             confidence=max(memory.confidence for memory in (kept_memory, *merged)),
+            is_learned=all(memory.is_learned for memory in (kept_memory, *merged)),
         )
 
     async def _promote(self, transaction: Transaction, experiences: Sequence[Memory], principal: Principal) -> UUID:

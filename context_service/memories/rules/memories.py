@@ -8,27 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
-from context_service.memories.model import Memory, MemoryFilter, MemoryInput, MemoryKind, NewMemory
-from context_service.memories.pure.checks import check_filter, check_memory
-from context_service.memories.pure.texts import pieces_of, placed, statement_of
-from context_service.memories.store.memories import MemoryRows, scope_of
+import orjson
+
+from context_service.memories.model import (
+    SOURCES_MAX,
+    Memory,
+    MemoryFilter,
+    MemoryInput,
+    MemoryKind,
+    MemoryRevision,
+    NewMemory,
+)
+from context_service.memories.pure.checks import METADATA_BYTES_MAX, TAGS_MAX, check_filter, check_memory
+from context_service.memories.pure.subjects import subject_of
+from context_service.memories.pure.texts import pieces_of, placed, same_text, statement_of
+from context_service.memories.store.memories import VERSION_MAX, MemoryRows, scope_of
 from context_service.retrieval.model import Audience
 from context_service.retrieval.pure.text_pieces import TextPiece
 from context_service.retrieval.room import Passages
 from contextkeep.errors import InvalidArgument, MemoryNotFound, VersionConflict
 from service_runtime.inputs import pages
 from service_runtime.inputs.documents import beside_the_loop
-from service_runtime.postgres import Database, Transaction
+from service_runtime.postgres import Database, Row, Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_stored
 from service_runtime.values.copying import copied
 from service_runtime.values.ids import new_id
 
-CHANGEABLE = ("text", "kind", "confidence", "source", "happened_at", "key", "experience")
+CHANGEABLE = (
+    *("text", "kind", "confidence", "source", "happened_at", "key", "experience", "valid_from", "valid_to"),
+    *("expires_at", "metadata_json", "tags"),
+)
+REVISIONS_MAX = 1_000  # the most corrections of a memory
 MEMORIES_MAX = 100_000  # the most memories of a user in one app and agent bundle
 _CUTTING = 16  # times as long as parsing: words are cut, stemmed and counted
 
@@ -60,7 +75,7 @@ class Memories:
         self._count = count
 
     async def retain(self, memory_input: MemoryInput, *, principal: Principal, request: Request | None) -> Memory:
-        """Store a memory, and return it.
+        """Store a memory, and return it; or return the memory that states the same already, with one more source.
 
         Raises:
             InvalidArgument: a field of the memory is malformed.
@@ -73,10 +88,55 @@ class Memories:
         kept, found = await self.prepare(memory_input, principal=principal)
 
         async def work(transaction: Transaction) -> Memory:
-            await self.insert(transaction, kept, found)
-            return await self._of_transaction(transaction, kept.memory_id, principal)
+            return await self._of_transaction(transaction, await self.keep(transaction, kept, found), principal)
 
         return await self._database.of(principal).transaction(self._once(request, work, principal))
+
+    async def keep(self, transaction: Transaction, new_memory: NewMemory, pieces: Sequence[TextPiece]) -> UUID:
+        """Write a memory, or add its source to the one that states the same; return the id of the stored memory.
+
+        Raises:
+            LimitExceeded: the user has too many memories.
+        """
+        same_id = await self._repeated(transaction, new_memory)
+        if same_id is None:
+            await self.insert(transaction, new_memory, pieces)
+        return same_id or new_memory.memory_id
+
+    async def _repeated(self, transaction: Transaction, new_memory: NewMemory) -> UUID | None:
+        """Add the source, tags and metadata of a new memory to the one that states the same, and return its id.
+
+        Experiences are attempts of their own, so they repeat none. If no memory states the same, return None.
+        """
+        if new_memory.kind is MemoryKind.EXPERIENCE:
+            return None
+        await self._rows.take_turn(transaction, new_memory.whose, more=0)
+        for memory in await self._rows.same(transaction, new_memory):
+            if memory.expires_at == new_memory.expires_at and same_text(memory.text, new_memory.text):
+                break
+        else:
+            return None
+        new_sources = [source for source in new_memory.sources if source not in memory.sources]
+        sources = (*new_sources, *memory.sources)[:SOURCES_MAX]
+        tags = tuple(dict.fromkeys((*memory.tags, *new_memory.tags)))
+        metadata = {**orjson.loads(memory.metadata_json), **orjson.loads(new_memory.metadata_json or "{}")}
+        metadata_json = orjson.dumps(metadata).decode()
+        if len(tags) > TAGS_MAX or len(metadata_json.encode()) > METADATA_BYTES_MAX:
+            return None
+        confidence = max(memory.confidence, new_memory.confidence)
+        is_changed = new_sources or tags != tuple(memory.tags) or confidence != memory.confidence
+        is_changed = is_changed or memory.is_learned > new_memory.is_learned
+        if is_changed or metadata != orjson.loads(memory.metadata_json):
+            await self._rows.join(
+                transaction,
+                memory.memory_id,
+                sources=sources,
+                confidence=confidence,
+                is_learned=new_memory.is_learned,
+                tags=tags,
+                metadata_json=metadata_json,
+            )
+        return memory.memory_id
 
     async def update(
         self,
@@ -94,7 +154,7 @@ class Memories:
             MemoryNotFound: the caller has no memory with this id.
             VersionConflict: the memory has another version than `expected_version`, which is not 0.
             InvalidArgument: a field is malformed, or cannot be changed.
-            LimitExceeded: a field is too large.
+            LimitExceeded: a field is too large, or the memory has too many revisions.
             RequestIdReused: another request had the same request id.
         """
         for name in names:
@@ -115,13 +175,23 @@ class Memories:
                     f"the memory has version {memory.version}, not the expected {expected_version}; read it again",
                     version=memory.version,
                 )
+            check_stored(
+                "memory revisions", await self._rows.count_revisions(transaction, memory_id) + 1, REVISIONS_MAX
+            )
             changed_memory = _with_changes(memory, memory_input, names)
             check_memory(changed_memory)
             new_memory, found = await self.prepare(changed_memory, principal=principal)
             # The creator stays, and so do the sources unless the update names them.
             sources = new_memory.sources if "source" in names else memory.sources
-            new_memory = replace(new_memory, memory_id=memory_id, sources=sources, created_by=memory.created_by)
-            await self._rows.update(transaction, memory.seq, new_memory)
+            new_memory = replace(
+                new_memory,
+                memory_id=memory_id,
+                sources=sources,
+                created_by=memory.created_by,
+                placed_at=new_memory.placed_at or new_memory.happened_at,
+                valid_from=new_memory.valid_from or new_memory.happened_at,
+            )
+            await self._rows.update(transaction, memory.seq, new_memory, updated_by=principal.subject)
             await self._passages.remove_documents(
                 transaction, scope_of(transaction.tenant_id, principal.user_id), [memory.seq]
             )
@@ -161,10 +231,10 @@ class Memories:
             InvalidPageToken: the page token is malformed, or belongs to another list.
         """
         check_filter(which)
-        said = sorted(kind.value for kind in which.kinds)
+        kinds = sorted(kind.value for kind in which.kinds)
         query = (
-            *("ListMemories", principal.tenant_id, principal.user_id, said, which.key, which.holding_only),
-            *(which.happened_from, which.happened_to),
+            *("ListMemories", principal.tenant_id, principal.user_id, kinds, which.key, which.holding_only),
+            *(which.happened_from, which.happened_to, which.as_of, sorted(which.tags), which.metadata_contains_json),
         )
         before = pages.decode_number(query, page.token)
         count = pages.page_size(page.size)
@@ -172,10 +242,41 @@ class Memories:
         found, last = await self._rows.page(tenant, principal.user_id, which, before=before, count=count)
         return found, "" if last is None else pages.encode_token(query, (last,))
 
+    async def revisions(
+        self, memory_id: UUID, page: pages.PageRequest, *, principal: Principal
+    ) -> tuple[Sequence[MemoryRevision], str]:
+        """Return a page of the earlier values of a memory, newest first, and the token of the next page.
+
+        Raises:
+            MemoryNotFound: the caller has no memory with this id.
+            InvalidArgument: the page size is negative.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
+        """
+        query = ("ListMemoryRevisions", principal.tenant_id, principal.user_id, str(memory_id))
+        before = pages.decode_number(query, page.token, number_max=VERSION_MAX)
+        count = pages.page_size(page.size)
+        tenant = self._database.of(principal)
+        if memory_id not in await self._rows.read(tenant, principal.user_id, [memory_id]):
+            raise not_found(memory_id)
+        found = await self._rows.revisions(tenant, memory_id, before=before, count=count + 1)
+        return pages.cut(query, found, count, key=lambda revision: (revision.version,))
+
     async def prepare(
         self, memory_input: MemoryInput, *, principal: Principal
     ) -> tuple[NewMemory, Sequence[TextPiece]]:
-        """Return a new memory of the principal's user, ready to be written, and the passages that index it."""
+        """Return a new memory of the principal's user, ready to be written, and the passages that index it.
+
+        Raises:
+            InvalidArgument: the memory ends before it begins.
+        """
+        said_at = memory_input.happened_at or memory_input.valid_from
+        subject, named_from = subject_of(memory_input, said_at=said_at or datetime.now(UTC))
+        valid_from = memory_input.valid_from or named_from or said_at
+        if memory_input.valid_to and memory_input.valid_to <= (valid_from or datetime.now(UTC)):
+            raise InvalidArgument(
+                "memory.valid_to must be after valid_from, which is now if the memory has no other time",
+                field="memory.valid_to",
+            )
         size = len(memory_input.text) + (
             len(memory_input.experience.goal) + len(memory_input.experience.outcome) if memory_input.experience else 0
         )
@@ -187,6 +288,11 @@ class Memories:
             memory_input,
             memory_id=new_id(),
             sources=[memory_input.source] if memory_input.source else [],
+            happened_at=said_at,
+            subject=subject,
+            placed_at=memory_input.valid_from or said_at,
+            valid_from=valid_from,
+            ends_at=memory_input.valid_to,
             statement_sha256=statement_of(memory_input.text, memory_input.experience),
             passage_count=len(pieces),
             owner_user_id=principal.user_id,
@@ -205,13 +311,34 @@ class Memories:
         seq, happened_at = await self._rows.insert(transaction, new_memory)
         await self._put_passages(transaction, new_memory, pieces, seq=seq, happened_at=happened_at)
 
+    async def delete_expired(self, principal: Principal, *, count: int) -> int:
+        """Delete up to `count` expired memories of the principal's user, of one group; return how many."""
+
+        async def work(transaction: Transaction) -> int:
+            first = await self._rows.expired(transaction, principal.user_id, count=1)
+            if not first:
+                return 0
+            group = whose(first[0])
+            # Read again under the lock, because another replica may have deleted them meanwhile.
+            await self._rows.take_turn(transaction, group, more=0)
+            rows = await self._rows.expired(transaction, principal.user_id, count=count)
+            expired = [row for row in rows if whose(row) == group]
+            for row in expired:
+                await self._remove(transaction, row.memory_id, row.seq, group)
+            return len(expired)
+
+        return await self._database.of(principal).transaction(work)
+
     async def remove(self, transaction: Transaction, memory: Memory) -> None:
         """Delete a memory with its passages, under the lock of its group."""
-        await self._rows.take_turn(transaction, whose(memory), more=-1)
-        await self._rows.delete(transaction, memory.memory_id)
-        await self._rows.forget_answers(transaction, memory.owner_user_id, memory.memory_id)
-        scope = scope_of(transaction.tenant_id, memory.owner_user_id)
-        await self._passages.remove_documents(transaction, scope, [memory.seq])
+        await self._remove(transaction, memory.memory_id, memory.seq, whose(memory))
+
+    async def _remove(self, transaction: Transaction, memory_id: UUID, seq: int, group: Mapping[str, object]) -> None:
+        user_id = str(group["owner_user_id"])
+        await self._rows.take_turn(transaction, group, more=-1)
+        await self._rows.delete(transaction, memory_id)
+        await self._rows.forget_answers(transaction, user_id, memory_id)
+        await self._passages.remove_documents(transaction, scope_of(transaction.tenant_id, user_id), [seq])
 
     async def _put_passages(
         self,
@@ -293,7 +420,7 @@ def within_bounds(memory_input: MemoryInput, principal: Principal) -> MemoryInpu
     return memory_input
 
 
-def whose(memory: Memory) -> Mapping[str, object]:
+def whose(memory: Memory | Row) -> Mapping[str, object]:
     """Return the group of memories to which a memory belongs. Writes to a group take turns."""
     return {
         "owner_user_id": memory.owner_user_id,
@@ -305,7 +432,8 @@ def whose(memory: Memory) -> Mapping[str, object]:
 def _with_changes(memory: Memory, memory_input: MemoryInput, names: Sequence[str]) -> MemoryInput:
     """Return a memory with new values for some fields.
 
-    An unset time stays. The source is only in the result if the update names it; the caller keeps the memory's sources.
+    An unset `happened_at` stays. An unset `valid_from` follows from the text and from `happened_at`. An unset end or
+    expiry removes it. The source is only in the result if the update names it; the caller keeps the memory's sources.
     """
     kind = memory_input.kind if "kind" in names else memory.kind
     experience = memory_input.experience if "experience" in names else memory.experience
@@ -321,4 +449,15 @@ def _with_changes(memory: Memory, memory_input: MemoryInput, names: Sequence[str
         experience=experience,
         app_id=memory.app_id,
         agent_bundle_id=memory.agent_bundle_id,
+        valid_from=memory_input.valid_from if "valid_from" in names else _stated_start(memory),
+        valid_to=memory_input.valid_to if "valid_to" in names else memory.ends_at,
+        expires_at=memory_input.expires_at if "expires_at" in names else memory.expires_at,
+        metadata_json=memory_input.metadata_json if "metadata_json" in names else memory.metadata_json,
+        tags=memory_input.tags if "tags" in names else memory.tags,
+        is_learned=memory.is_learned,
     )
+
+
+def _stated_start(memory: Memory) -> datetime | None:
+    """Return `valid_from` if a caller stated it; None if it follows from the text or from `happened_at`."""
+    return memory.valid_from if memory.placed_at == memory.valid_from != memory.happened_at else None

@@ -98,31 +98,27 @@ class MemoryRecalling:
         principal = principal.without_admin()
         scope = scope_of(principal.tenant_id, principal.user_id)
         kinds = frozenset(kind.value for kind in query.which.kinds)
+        # A passage does not show the key, the successor, the validity and the labels of its memory.
+        tenant, which = self._database.of(principal), query.which
+        among = await self._rows.seqs(tenant, principal.user_id, which) if which.reads_rows else None
         matches = await best(
             self._passages,
             self._meaning,
             scope,
             query.query,
-            wanted=lambda row: _admits(query.which, kinds, row),
+            wanted=lambda row: (among is None or row.seq in among) and _admits(which, kinds, row),
             limit=RANKED_MAX,
             principal=principal,
         )
         by_seq: dict[int, Ranked] = {}
         for ranked in matches.ranked:  # best first, so a long memory is represented by its best passage
             by_seq.setdefault(ranked.row.seq, ranked)
-        # A passage does not show the key or the successor, so a filter by them reads more memories than it returns.
-        if not (query.which.key or query.which.holding_only):
-            by_seq = dict(islice(by_seq.items(), limit))
-        there = await self._rows.at(self._database.of(principal), principal.user_id, list(by_seq)) if by_seq else {}
-        memories = [
-            (there[seq], ranked.score)
-            for seq, ranked in by_seq.items()
-            if seq in there  # a memory may be forgotten between the statements
-            and (not query.which.key or there[seq].key == query.which.key)
-            and not (query.which.holding_only and there[seq].superseded_by)
-        ]
+        by_seq = dict(islice(by_seq.items(), limit))
+        there = await self._rows.at(tenant, principal.user_id, list(by_seq)) if by_seq else {}
+        # A memory may be forgotten between the statements.
+        memories = [(there[seq], ranked.score) for seq, ranked in by_seq.items() if seq in there]
         return RecalledMemories(
-            memories=_holding_first(memories)[:limit],
+            memories=_holding_first(memories),
             by_meaning=matches.by_meaning,
             error=matches.error,
             cosines={there[seq].memory_id: ranked.cosine for seq, ranked in by_seq.items() if seq in there},
@@ -136,7 +132,9 @@ def _admits(which: MemoryFilter, kinds: frozenset[str], row: Row) -> bool:
 def _holding_first(scored_memories: Sequence[tuple[Memory, float]]) -> list[tuple[Memory, float]]:
     """Return memories in their order, except that a current memory comes before those that it supersedes."""
     holding = {
-        _key_of(scored[0]): scored for scored in scored_memories if scored[0].key and scored[0].superseded_by is None
+        _key_of(scored[0]): scored
+        for scored in scored_memories
+        if scored[0].subject and scored[0].superseded_by is None
     }
     ordered: dict[UUID, tuple[Memory, float]] = {}
     for scored in scored_memories:
@@ -147,4 +145,4 @@ def _holding_first(scored_memories: Sequence[tuple[Memory, float]]) -> list[tupl
 
 
 def _key_of(memory: Memory) -> tuple[str, str, str]:
-    return memory.app_id, memory.agent_bundle_id, memory.key
+    return memory.app_id, memory.agent_bundle_id, memory.subject

@@ -1,7 +1,8 @@
 """The SQL of memories.
 
-The memories of one key form a chain: each names the next newer one, which supersedes it. So adding or removing a memory
-changes one other row, no matter how long the chain is. Contradictions are not stored: they follow from the key.
+The memories of one subject form a chain: each names the next newer one, which supersedes it. So adding or removing a
+memory changes one other row, no matter how long the chain is. Contradictions and the ends of superseded memories are
+not stored: they follow from the subject and from the successor. No statement returns an expired memory.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from context_service.memories.model import (
     Memory,
     MemoryFilter,
     MemoryKind,
+    MemoryRevision,
     MemorySource,
     MemoryState,
     NewMemory,
@@ -27,12 +29,13 @@ from context_service.memories.model import (
 from context_service.retrieval.model import MEMORY, PassageScope
 from service_runtime.inputs.documents import beside_the_loop, check_wanted
 from service_runtime.inputs.pages import PAGE_BYTES_MAX
-from service_runtime.postgres import Row, Tenant, Transaction
+from service_runtime.postgres import Across, Row, Tenant, Transaction
 from service_runtime.statements.requests import ERASED
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied, fields_of
 
 SEQ_MAX = 2**63 - 1
+VERSION_MAX = 2**31 - 1
 _ROW_BYTES = 200  # reading a row takes as long as parsing this many bytes
 _READING = 2  # reading a byte of sources takes this many times as long as parsing it
 
@@ -42,11 +45,20 @@ _INSERT = SQL["insert"]
 _LINK = SQL["link"]
 _UNLINK = SQL["unlink"]
 _UPDATE = SQL["update"]
+_KEEP_REVISION = SQL["keep_revision"]
+_COUNT_REVISIONS = SQL["count_revisions"]
+_REVISIONS = SQL["revisions"]
 _JOIN = SQL["join"]
 _DELETE = SQL["delete"]
 _READ = SQL["read"]
 _AT = SQL["at"]
 _LIST = SQL["list"]
+_SEQS = SQL["seqs"]
+_SAME = SQL["same"]
+_EXPIRED = SQL["expired"]
+_USERS_WITH_EXPIRED = Across(
+    sql=SQL["users_with_expired"], subjects=True, why="expired memories of all users are deleted in the background"
+)
 _DUPLICATES = SQL["duplicates"]
 _OF_RUNS = SQL["of_runs"]
 _OBSERVED = SQL["observed"]
@@ -79,23 +91,75 @@ class MemoryRows:
         """Insert a memory under the lock of its group; return its `seq` and the time when it happened."""
         named = _parameters(transaction, new_memory)
         (row,) = await transaction.query(_INSERT, named)
-        if new_memory.key:
-            await transaction.query(_LINK, {**named, "happened_at": row.happened_at, "seq": row.seq})
+        if new_memory.subject:
+            await transaction.query(_LINK, {**named, "placed_at": row.placed_at, "seq": row.seq})
         return row.seq, row.happened_at
 
-    async def update(self, transaction: Transaction, seq: int, new_memory: NewMemory) -> None:
-        """Replace a memory under the lock of its group."""
-        parameters = {**_parameters(transaction, new_memory), "seq": seq}
+    async def same(self, transaction: Transaction, new_memory: NewMemory) -> list[Memory]:
+        """Return memories that may state the same as a new one, under the lock of their group, the newest first."""
+        parameters = {
+            **self._of(transaction, new_memory.owner_user_id),
+            **_parameters(transaction, new_memory),
+            "placed_at": new_memory.placed_at or new_memory.happened_at,
+        }
+        return await self._memories(await transaction.query(_SAME, parameters))
+
+    async def update(self, transaction: Transaction, seq: int, new_memory: NewMemory, *, updated_by: str) -> None:
+        """Replace a memory under the lock of its group, and keep its values before as a revision."""
+        parameters = {**_parameters(transaction, new_memory), "seq": seq, "updated_by": updated_by}
+        await transaction.query(_KEEP_REVISION, parameters)
         await transaction.query(_UNLINK, parameters)
         await transaction.query(_UPDATE, parameters)
-        if new_memory.key:
+        if new_memory.subject:
             await transaction.query(_LINK, parameters)
 
+    async def count_revisions(self, transaction: Transaction, memory_id: UUID) -> int:
+        """Return the number of revisions of a memory."""
+        (row,) = await transaction.query(_COUNT_REVISIONS, {"memory_id": memory_id, "tenant_id": transaction.tenant_id})
+        return int(row.revisions)
+
+    async def revisions(
+        self, connection: Tenant, memory_id: UUID, *, before: int | None, count: int
+    ) -> list[MemoryRevision]:
+        """Return up to `count` revisions of a memory with a version below `before`, newest first."""
+        parameters = {
+            "tenant_id": connection.tenant_id,
+            "memory_id": memory_id,
+            "before": VERSION_MAX if before is None else before,
+            "count": count,
+        }
+        return list(map(_revision, await connection.query(_REVISIONS, parameters)))
+
+    async def users_with_expired(self, tenant: Tenant, *, count: int) -> list[str]:
+        """Return the owners of the `count` memories of the tenant that expired first."""
+        rows = await tenant.query(_USERS_WITH_EXPIRED, {"tenant_id": tenant.tenant_id, "count": count})
+        return [row.owner_user_id for row in rows]
+
+    async def expired(self, transaction: Transaction, user_id: str, *, count: int) -> list[Row]:
+        """Return the ids and groups of up to `count` expired memories of a user, those of one group together."""
+        parameters = {"tenant_id": transaction.tenant_id, "owner_user_id": user_id, "count": count}
+        return await transaction.query(_EXPIRED, parameters)
+
     async def join(
-        self, transaction: Transaction, memory_id: UUID, *, sources: Sequence[MemorySource], confidence: float
+        self,
+        transaction: Transaction,
+        memory_id: UUID,
+        *,
+        sources: Sequence[MemorySource],
+        confidence: float,
+        is_learned: bool,
+        tags: Sequence[str] | None = None,
+        metadata_json: str | None = None,
     ) -> None:
         """Let a memory stand for others that say the same, under the lock of their group; its passages stay."""
-        parameters = {"sources": _json(sources), "confidence": confidence, "memory_id": memory_id}
+        parameters = {
+            "sources": _json(sources),
+            "confidence": confidence,
+            "is_learned": is_learned,
+            "tags": None if tags is None else list(tags),
+            "metadata": metadata_json,
+            "memory_id": memory_id,
+        }
         await transaction.query(_JOIN, {**parameters})
 
     async def delete(self, transaction: Transaction, memory_id: UUID) -> None:
@@ -130,12 +194,8 @@ class MemoryRows:
         """
         parameters = {
             **self._of(tenant, user_id),
+            **_selecting(which),
             "before": SEQ_MAX if before is None else before,
-            "kinds": [kind.value for kind in which.kinds],
-            "key": which.key,
-            "holding_only": which.holding_only,
-            "happened_from": which.happened_from,
-            "happened_to": which.happened_to,
             "count": count + 1,
             "bytes_max": PAGE_BYTES_MAX,
         }
@@ -143,6 +203,11 @@ class MemoryRows:
         seqs = [row.seq for row in rows if row.fits][:count]
         there = await self.at(tenant, user_id, seqs)
         return [there[seq] for seq in seqs if seq in there], seqs[-1] if len(seqs) < len(rows) else None
+
+    async def seqs(self, tenant: Tenant, user_id: str, which: MemoryFilter) -> frozenset[int]:
+        """Return the `seq` of each memory that a filter selects."""
+        rows = await tenant.query(_SEQS, {**self._of(tenant, user_id), **_selecting(which)})
+        return frozenset(row.seq for row in rows)
 
     async def duplicates(self, connection: Tenant | Transaction, user_id: str, *, count: int) -> list[list[UUID]]:
         """Return groups of memories that say the same, the newest of each group first."""
@@ -189,10 +254,11 @@ class MemoryRows:
             Memory,
             row,
             kind=MemoryKind(row.kind),
-            sources=tuple(MemorySource(**source) for source in orjson.loads(row.sources)),
-            experience=copied(Experience, row) if row.goal or row.outcome or row.quality is not None else None,
+            sources=_sources(row),
+            experience=_experience(row),
             state=self._state(row),
             contradicts=tuple(row.contradicts),
+            tags=tuple(row.tags),
         )
 
     def _state(self, row: Row) -> MemoryState:
@@ -200,6 +266,38 @@ class MemoryRows:
         if self._model and row.made + row.failed < row.passage_count:
             return MemoryState.PENDING
         return MemoryState.FAILED if row.failed else MemoryState.INDEXED
+
+
+def _sources(row: Row) -> tuple[MemorySource, ...]:
+    """Return the sources in a row, newest first."""
+    return tuple(MemorySource(**source) for source in orjson.loads(row.sources))
+
+
+def _experience(row: Row) -> Experience | None:
+    """Return the experience in a row; None if the row has none."""
+    return copied(Experience, row) if row.goal or row.outcome or row.quality is not None else None
+
+
+def _revision(row: Row) -> MemoryRevision:
+    """Return the revision in a row."""
+    return copied(
+        MemoryRevision,
+        row,
+        kind=MemoryKind(row.kind),
+        sources=_sources(row),
+        experience=_experience(row),
+        tags=tuple(row.tags),
+    )
+
+
+def _selecting(which: MemoryFilter) -> dict[str, object]:
+    """Return the SQL parameters of a filter."""
+    return {
+        **fields_of(which),
+        "kinds": [kind.value for kind in which.kinds],
+        "tags": list(which.tags),
+        "metadata_contains": which.metadata_contains_json or "{}",
+    }
 
 
 def _parameters(transaction: Transaction, new_memory: NewMemory) -> dict[str, object]:
@@ -213,6 +311,8 @@ def _parameters(transaction: Transaction, new_memory: NewMemory) -> dict[str, ob
         "outcome": new_memory.experience.outcome if new_memory.experience else "",
         "quality": new_memory.experience.quality if new_memory.experience else None,
         "sources": _json(new_memory.sources),
+        "metadata": new_memory.metadata_json or "{}",
+        "tags": list(new_memory.tags),
     }
 
 

@@ -75,7 +75,7 @@ def dates_in_words(text: str) -> Iterator[str]:
     for match in _YEAR.finditer(text):
         yield from _around(int(match[0]), text[max(0, match.start() - _BEFORE_YEAR) : match.start()])
         after = text[match.end() : match.end() + _AFTER_YEAR]
-        if (found := _AFTER.match(after)) and (month := _month(found[1])):
+        if (found := _AFTER.match(after)) and (month := month_of(found[1])):
             yield from _date(int(match[0]), month, int(found[2]))
         elif found := _EAST.match(after):
             yield from _date(int(match[0]), int(found[1]), int(found[2]))
@@ -83,13 +83,13 @@ def dates_in_words(text: str) -> Iterator[str]:
 
 def _around(year: int, before: str) -> Iterator[str]:
     """Yield the date that ends with a year, if a month in letters and a day stand before it."""
-    if (match := _DAY_MONTH.search(before)) and (month := _month(match[2])):
+    if (match := _DAY_MONTH.search(before)) and (month := month_of(match[2])):
         yield from _date(year, month, int(match[1]))
-    elif (match := _MONTH_DAY.search(before)) and (month := _month(match[1])):
+    elif (match := _MONTH_DAY.search(before)) and (month := month_of(match[1])):
         yield from _date(year, month, int(match[2]))
 
 
-def _month(name: str) -> int:
+def month_of(name: str) -> int:
     """Return the number of a month by its name; 0 if it is no month."""
     return _MONTHS.get(fold(name.casefold()), 0)
 

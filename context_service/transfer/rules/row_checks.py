@@ -92,6 +92,18 @@ COLUMNS: Mapping[str, Mapping[str, Column]] = {
         "outcome": Column(memories.EXPERIENCE_CHARS_MAX),
         "app_id": Column(memories.NAME_CHARS_MAX),
         "agent_bundle_id": Column(memories.NAME_CHARS_MAX),
+        "metadata": Column(size_bytes=memories.METADATA_BYTES_MAX),
+        "tags": Column(memories.TAG_CHARS_MAX, items=memories.TAGS_MAX),
+    },
+    "memory_revision": {
+        "text": Column(memories.TEXT_CHARS_MAX),
+        "key": Column(memories.KEY_CHARS_MAX),
+        "goal": Column(memories.EXPERIENCE_CHARS_MAX),
+        "outcome": Column(memories.EXPERIENCE_CHARS_MAX),
+        "app_id": Column(memories.NAME_CHARS_MAX),
+        "agent_bundle_id": Column(memories.NAME_CHARS_MAX),
+        "metadata": Column(size_bytes=memories.METADATA_BYTES_MAX),
+        "tags": Column(memories.TAG_CHARS_MAX, items=memories.TAGS_MAX),
     },
     "source_test": {"label": Column(LABEL_CHARS_MAX)},
     "specialist": {

@@ -152,6 +152,7 @@ OF_RECORDS = (
 # Rows of users. The counts of memories and the names of pages are made from these rows.
 USERS = (
     Table(name="memory", key=("memory_id",), numbered=True),
+    Table(name="memory_revision", key=("memory_id", "version")),
     Table(name="wiki_page_version", key=("page_id", "version"), numbered=True),
     Table(name="wiki_citation", key=("memory_id", "page_id")),
     Table(name="wiki_page", key=("page_id",), left_out=frozenset({"scope_id"})),

@@ -96,6 +96,7 @@ STAYS = {
     "context.wiki_page": "a user's",
     "context.wiki_page_name": "a user's",
     "context.wiki_citation": "a user's",
+    "context.memory_revision": "a user's",
     "context.wiki_page_version": "a user's",
 }
 

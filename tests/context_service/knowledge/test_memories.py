@@ -77,10 +77,10 @@ async def test_writers_of_one_key_at_once_leave_one_that_holds(stack: Opened, us
 
 async def test_a_user_has_so_many_and_no_more(user: User, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(memories, "MEMORIES_MAX", 2)
-    for _ in range(2):
-        await user.retain("x")
+    for text in ("x", "y"):
+        await user.retain(text)
     with pytest.raises(LimitExceeded) as error:
-        await user.retain("x")
+        await user.retain("z")
     assert error.value.metadata["limit"] == "memories"
     assert (await User(user.caller).retain("x")).memory_id  # another's are others
 
@@ -93,7 +93,9 @@ async def texts(user: User, **which: object) -> list[str]:
     return [one.text for one in answer.memories]
 
 
-async def test_a_correction_leaves_nothing_of_what_was_said(stack: Opened, user: User):
+async def test_a_correction_is_found_by_its_new_words_only_and_keeps_the_old_ones_as_a_revision(
+    stack: Opened, user: User
+):
     words = an_id()
     kept = await user.retain(f"Ada lives in {words}.", source={"label": "a letter"})
     changed = await user.call(
@@ -107,8 +109,13 @@ async def test_a_correction_leaves_nothing_of_what_was_said(stack: Opened, user:
     assert (changed.memory.sources[0].label, changed.memory.happened_at) == ("a letter", kept.happened_at)
     assert await recalled(user, words) == []
     assert await recalled(user, "Rome") == ["Ada lives in Rome."]
+    (revision,) = (await user.call("ListMemoryRevisions", memory_id=kept.memory_id)).revisions
+    assert (revision.version, revision.text, revision.confidence) == (1, f"Ada lives in {words}.", 1.0)
+    assert (revision.sources[0].label, revision.replaced_by) == ("a letter", changed.memory.created_by)
+
+    await user.call("ForgetMemory", memory_id=kept.memory_id)
     with psycopg.connect(stack.urls.superuser) as connection:
-        for table in ("memory", "passage", "request"):
+        for table in ("memory", "memory_revision", "passage", "request"):
             (count,) = connection.execute(
                 f"SELECT count(*) FROM context.{table} t WHERE t::text LIKE %s".encode(), (f"%{words}%",)
             ).fetchone()
@@ -211,10 +218,10 @@ async def test_a_reflection_quotes_what_holds_the_newest_first_and_names_what_it
 
 
 async def test_a_dry_run_says_what_is_merged_and_its_plan_does_that(user: User):
-    first = await user.retain("Ada's budget is 1,200 euros.", confidence=0.5, source={"label": "a"})
-    other = await user.retain("Ada's budget is 1,300 euros.")
-    again = await user.retain("The budget of Ada is 1200 euros.", source={"label": "c"})
-    same = await user.retain("Ada's budget is 1200 euros.", confidence=0.25, source={"label": "b"})
+    first = await user.retain("Ada has saved 1,200 euros.", confidence=0.5, source={"label": "a"})
+    other = await user.retain("Ada has saved 1,300 euros.")
+    again = await user.retain("Saved: Ada has 1200 euros.", source={"label": "c"})
+    same = await user.retain("Ada has saved 1200 euros.", confidence=0.25, source={"label": "b"})
     dry = await user.call("ConsolidateMemories")
     assert [(one.memory_id, list(one.merged_ids)) for one in dry.merged] == [(same.memory_id, [first.memory_id])]
     assert (dry.is_applied, dry.has_more, bool(dry.plan)) == (False, False, True)

@@ -409,6 +409,8 @@ async def furnished(stack: Opened, caller: Caller) -> tuple[str, dict[str, str]]
     window_id = (await caller.call("OpenWindow", context_id=context_id, model="gpt-5")).window.window_id
     await caller.call("CreateCheckpoint", window_id=window_id, label="mine")
     memory = (await caller.call("RetainMemory", subject_user_id=user, memory={"text": "Likes fish."})).memory
+    correction = {"memory": {"confidence": 0.5}, "update_mask": {"paths": ["confidence"]}}
+    await caller.call("UpdateMemory", subject_user_id=user, memory_id=memory.memory_id, **correction)
     page = {"slug": "fish", "title": "Fish", "markdown": "Likes fish.", "memory_ids": [memory.memory_id]}
     await caller.call("PutPage", subject_user_id=user, page=page)
     await caller.call("PutAgentTemplate", template={"template_id": "clerks"})
@@ -455,6 +457,8 @@ async def shown(caller: Caller, user: str, ids: dict[str, str]) -> list[tuple[st
     agent = (await caller.call("GetAgent", agent_id="clerk")).agent
     template = (await caller.call("GetAgentTemplate", template_id="clerks")).template
     base = (await caller.call("GetKnowledgeBase", name="handbook")).knowledge_base
+    memory = (await caller.call("ListMemories", subject_user_id=user)).memories[0]
+    revisions = await caller.call("ListMemoryRevisions", subject_user_id=user, memory_id=memory.memory_id)
     return [
         ("wm_record", record),
         ("context", (await caller.call("GetContext", **of)).context),
@@ -465,7 +469,8 @@ async def shown(caller: Caller, user: str, ids: dict[str, str]) -> list[tuple[st
         ("context_setting", (await caller.call("GetContextSettings", app_id="books")).settings[0]),
         ("context_window", (await caller.call("GetWindow", window_id=ids["window"])).window),
         ("window_checkpoint", next(one for one in checkpoints if one.label == "mine")),
-        ("memory", (await caller.call("ListMemories", subject_user_id=user)).memories[0]),
+        ("memory", memory),
+        ("memory_revision", revisions.revisions[0]),
         ("wiki_page", (await caller.call("GetPage", subject_user_id=user, slug="fish")).page),
         ("wiki_page_version", (await caller.call("ListPageVersions", subject_user_id=user, slug="fish")).versions[0]),
         ("agent", agent),

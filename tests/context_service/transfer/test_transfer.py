@@ -202,14 +202,24 @@ async def test_what_is_a_users_is_the_same_in_another_tenant(stack: Stack, admin
     """And found there, by words and by names."""
     user, bob = f"ada {an_id()}", stack.caller.of("runtime")
     context_id = await bob.send("where is the harbour?", subject_user_id=user)
-    memory = await bob.call("RetainMemory", subject_user_id=user, memory={"text": "Ada lives by the harbour."})
+    memory = await bob.call("RetainMemory", subject_user_id=user, memory={"text": "Ada lives by a harbour."})
+    correction = {"memory": {"text": "Ada lives by the harbour."}, "update_mask": {"paths": ["text"]}}
+    await bob.call("UpdateMemory", subject_user_id=user, memory_id=memory.memory.memory_id, **correction)
     said = {"title": "Harbours", "markdown": "# Harbours\nAda likes Rotterdam.", "aliases": ["ports"]}
     await bob.call("PutPage", subject_user_id=user, page={**said, "memory_ids": [memory.memory.memory_id]})
 
     archive = await export(admin, user_id=user)
     done = counts(await put(other, archive))
     assert done["memory"] == done["wiki_page"] == done["context"] == (1, 0, 0)
-    for table in ("memory", "memory_user", "wiki_page", "wiki_page_version", "wiki_citation", "message"):
+    for table in (
+        "memory",
+        "memory_revision",
+        "memory_user",
+        "wiki_page",
+        "wiki_page_version",
+        "wiki_citation",
+        "message",
+    ):
         mine, theirs = (
             stored(stack, table, one.tenant_id, "owner_user_id = %s", user) for one in (PRINCIPAL, OTHER_PRINCIPAL)
         )

@@ -123,6 +123,7 @@ from contextkeep._gen.values_memories import Experience
 from contextkeep._gen.values_memories import Lesson
 from contextkeep._gen.values_memories import Memory
 from contextkeep._gen.values_memories import MemoryKind
+from contextkeep._gen.values_memories import MemoryRevision
 from contextkeep._gen.values_memories import MemorySource
 from contextkeep._gen.values_memories import MemoryState
 from contextkeep._gen.values_memories import RecalledMemory
@@ -254,6 +255,7 @@ __all__ = [
     "Memory",
     "MemoryKind",
     "MemoryQueryMode",
+    "MemoryRevision",
     "MemorySource",
     "MemoryState",
     "Merged",

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import memories_pb2 as pb
-from contextkeep.values.base import Value, time_of
+from contextkeep.values.base import Value, kept, time_of
 
 MemoryKind = Literal[
     "fact",
     "preference",
     "experience",
     "observation",
+    "event",
+    "commitment",
 ]
 MEMORY_KINDS: dict[int, MemoryKind] = {
     1: "fact",
     2: "preference",
     3: "experience",
     4: "observation",
+    5: "event",
+    6: "commitment",
 }
 MemoryState = Literal[
     "pending",
@@ -129,6 +133,23 @@ class Memory(Value):
     updated_at: datetime
     # Where an import took the memory from. Unset: no import wrote it.
     imported: Imported | None = None
+    # Since when the statement holds.
+    valid_from: datetime
+    # Until when the statement holds, not included: as the caller stated, or the `valid_from` of the memory that
+    # supersedes it if that is earlier. Unset: no end is known.
+    valid_to: datetime | None = None
+    # When the memory is deleted. Unset: never.
+    expires_at: datetime | None = None
+    metadata_json: str = "{}"
+    tags: tuple[str, ...] = ()
+    # The service learned the memory from messages; no caller retained it.
+    is_learned: bool = False
+    _metadata: Any = kept()
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return `metadata_json`, parsed."""
+        return self._kept_object("_metadata", self.metadata_json)
 
     def __str__(self) -> str:
         return f"{self.text}"
@@ -156,6 +177,12 @@ class Memory(Value):
             created_at=time_of(message.created_at),
             updated_at=time_of(message.updated_at),
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
+            valid_from=time_of(message.valid_from),
+            valid_to=time_of(message.valid_to) if message.HasField("valid_to") else None,
+            expires_at=time_of(message.expires_at) if message.HasField("expires_at") else None,
+            metadata_json=message.metadata_json,
+            tags=tuple(message.tags),
+            is_learned=message.is_learned,
         )
 
 
@@ -210,6 +237,64 @@ class Reflection(Value):
             method=message.method,
             mode=message.mode,
             meaning_error=message.meaning_error,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class MemoryRevision(Value):
+    """Earlier values of a memory. Its fields mean the same as those of the memory."""
+
+    # The version of the memory that had these values.
+    version: int = 0
+    text: str = ""
+    kind: MemoryKind | Literal[""] = ""
+    confidence: float = 0.0
+    sources: tuple[MemorySource, ...] = ()
+    happened_at: datetime
+    key: str = ""
+    experience: Experience | None = None
+    valid_from: datetime
+    # As the caller stated it. Unset: the caller stated no end.
+    valid_to: datetime | None = None
+    expires_at: datetime | None = None
+    metadata_json: str = "{}"
+    tags: tuple[str, ...] = ()
+    # When a correction replaced these values.
+    replaced_at: datetime
+    # The subject of the credential that replaced them.
+    replaced_by: str = ""
+    # Where an import took the revision from. Unset: no import wrote it.
+    imported: Imported | None = None
+    _metadata: Any = kept()
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return `metadata_json`, parsed."""
+        return self._kept_object("_metadata", self.metadata_json)
+
+    def __str__(self) -> str:
+        return f"{self.text}"
+
+    @classmethod
+    def from_proto(cls, message: pb.MemoryRevision) -> MemoryRevision:
+        """Return the value of a message."""
+        return cls(
+            version=message.version,
+            text=message.text,
+            kind=MEMORY_KINDS.get(message.kind, ""),
+            confidence=message.confidence,
+            sources=tuple(map(MemorySource.from_proto, message.sources)),
+            happened_at=time_of(message.happened_at),
+            key=message.key,
+            experience=Experience.from_proto(message.experience) if message.HasField("experience") else None,
+            valid_from=time_of(message.valid_from),
+            valid_to=time_of(message.valid_to) if message.HasField("valid_to") else None,
+            expires_at=time_of(message.expires_at) if message.HasField("expires_at") else None,
+            metadata_json=message.metadata_json,
+            tags=tuple(message.tags),
+            replaced_at=time_of(message.replaced_at),
+            replaced_by=message.replaced_by,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )
 
 

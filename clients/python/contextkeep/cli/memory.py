@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import click
 
-from contextkeep.cli._base import Session, command, confirm, limit_option, subject_option, yes_option
+from contextkeep.cli._base import JSON_OBJECT, Session, command, confirm, limit_option, subject_option, yes_option
 from contextkeep.cli._lines import TIME
 from contextkeep.cli._output import Format, Output
 from contextkeep.values import Experience, Memory, MemoryKind, MemorySource
@@ -21,6 +21,11 @@ _SAID = (
     ),
     click.option("--confidence", type=click.FloatRange(0, 1), help="Confidence in the statement.  [default: 1]"),
     click.option("--happened-at", type=TIME, help="When it became true, such as 2026-01-31T12:00:00Z.  [default: now]"),
+    click.option("--valid-from", type=TIME, help="Since when it holds.  [default: as the text says, or --happened-at]"),
+    click.option("--valid-to", type=TIME, help="Until when it holds.  [default: until another memory replaces it]"),
+    click.option("--expires-at", type=TIME, help="When the service deletes it.  [default: never]"),
+    click.option("--metadata", type=JSON_OBJECT, help='Metadata of your own, such as \'{"team": "sales"}\'.'),
+    click.option("--tag", "tags", multiple=True, help="Label of the memory; may be repeated."),
     click.option("--source", "label", default="", help="Source, such as the name of a file."),
     click.option("--source-uri", "uri", default="", help="Link to the source, such as https://crm.example/ada."),
     click.option("--source-context", "context_id", default="", help="Id of the context that the statement comes from."),
@@ -46,8 +51,12 @@ _WHICH = (
         help="Only what happened at this time or later, such as 2026-01-31T00:00:00Z.",
     ),
     click.option("--to", "happened_to", type=TIME, help="Only what happened before this time."),
+    click.option("--as-of", type=TIME, help="Only memories that held at this time."),
+    click.option("--tag", "tags", multiple=True, help="Only memories with this label; may be repeated."),
+    click.option("--metadata", "metadata_contains", type=JSON_OBJECT, help="Only memories whose metadata contain it."),
 )
-_ROW = ("memory_id", "kind", "key", "text", "happened_at", "superseded_by")
+_VALIDITY = ("valid_from", "valid_to", "expires_at", "metadata")
+_ROW = ("memory_id", "kind", "key", "text", "valid_from", "valid_to", "superseded_by")
 
 
 @click.group(
@@ -77,6 +86,7 @@ def retain(
     key: str | None,
     confidence: float | None,
     happened_at: datetime | None,
+    tags: tuple[str, ...],
     subject_user_id: str,
     **options: Any,
 ) -> None:
@@ -96,7 +106,9 @@ def retain(
             source=source,
             happened_at=happened_at,
             experience=experience,
+            tags=tags,
             subject_user_id=subject_user_id,
+            **{name: options[name] for name in _VALIDITY},
         )
     )
 
@@ -164,7 +176,8 @@ def reflect(session: Session, output: Output, *, query: str, kinds: tuple[Memory
 def list_(session: Session, output: Output, *, kinds: tuple[MemoryKind, ...], limit: int, **options: Any) -> None:
     """List memories, most recently stored first.
 
-    Use it to review the memories of a user. superseded_by names the newer memory with the same key.
+    Use it to review the memories of a user. superseded_by names the newer memory of the same subject, and --as-of shows
+    what held at a time.
     """
     result = islice(session.context.memories.list(kinds=kinds, page_size=min(limit, 500), **options), limit)
     output.many(result if output.format is Format.JSON else map(_row, result), *_ROW)
@@ -196,6 +209,7 @@ def update(
     key: str | None,
     confidence: float | None,
     happened_at: datetime | None,
+    tags: tuple[str, ...],
     expected_version: int,
     subject_user_id: str,
     **options: Any,
@@ -208,7 +222,9 @@ def update(
     memory list` prints the MEMORY_ID.
     """
     source, experience = _source(**options), _experience(**options)
-    if all(item is None for item in (text, kind, key, confidence, happened_at, source, experience)):
+    validity = {name: options[name] for name in _VALIDITY}
+    changes = (text, kind, key, confidence, happened_at, source, experience, *validity.values())
+    if not tags and all(item is None for item in changes):
         raise click.UsageError("nothing to change: give --text, --kind, --key or another option of --help")
     output.one(
         session.context.memories.update(
@@ -220,10 +236,33 @@ def update(
             source=source,
             happened_at=happened_at,
             experience=experience,
+            tags=tags or None,
             expected_version=expected_version,
             subject_user_id=subject_user_id,
+            **validity,
         )
     )
+
+
+@command(
+    click.argument("memory_id"),
+    subject_option,
+    limit_option(),
+    name="revisions",
+    group=memory,
+    example="contextkeep memory revisions 0197f1f2-0000-7000-8000-000000000008 --user ada",
+)
+def revisions(session: Session, output: Output, *, memory_id: str, limit: int, subject_user_id: str) -> None:
+    """List the earlier values of a memory, newest first.
+
+    Use it to see what a memory said before it was corrected. `contextkeep memory list` prints the MEMORY_ID.
+    """
+    result = islice(
+        session.context.memories.list_revisions(memory_id, subject_user_id=subject_user_id, page_size=min(limit, 500)),
+        limit,
+    )
+    columns = ("version", "kind", "key", "text", "valid_from", "valid_to", "replaced_at", "replaced_by")
+    output.many(result, *columns)
 
 
 @command(
@@ -277,7 +316,8 @@ def _row(item: Memory) -> dict[str, Any]:
         "kind": item.kind,
         "key": item.key,
         "text": " ".join(item.text.split()),
-        "happened_at": item.happened_at,
+        "valid_from": item.valid_from,
+        "valid_to": item.valid_to,
         "superseded_by": item.superseded_by,
     }
 

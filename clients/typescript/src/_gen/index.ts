@@ -17,7 +17,7 @@ export type { CacheBreakpoint, Calibrated, Checkpoint, CompressionProfile, CostE
 export type { ChatMessage, ClaimedAuthor, Imported, Reasoning } from "./message.js";
 export type { ComparedHit, ComparedProvider, ComparedTests, SourceTest } from "./source-tests.js";
 export type { CompileProgress, CompiledPage, Facet, FacetSource, RuleProblem } from "./compiled-pages.js";
-export type { Consolidation, Experience, Memory, MemorySource, MergedMemories, PromotedLesson, RecalledMemory, Reflection } from "./memories.js";
+export type { Consolidation, Experience, Memory, MemoryRevision, MemorySource, MergedMemories, PromotedLesson, RecalledMemory, Reflection } from "./memories.js";
 export type { Definition, TriedDefinition } from "./definitions.js";
 export type { ErasurePlan, Hold, SubjectErasure } from "./erasures.js";
 export type { McpServer, McpTool } from "./mcp-servers.js";

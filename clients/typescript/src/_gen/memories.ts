@@ -1,6 +1,7 @@
 // Made from contextkeep/context/v1/memories.proto by `make proto`.
 
 import * as pb from "../gen/contextkeep/context/v1/memories_pb.js";
+import { type JsonObject, parseObject } from "../json.js";
 import { enumText } from "../messages.js";
 import { timeText } from "../times.js";
 import { type Imported, importedOf } from "./message.js";
@@ -50,7 +51,7 @@ export function experienceOf(message: pb.MemoryExperience): Experience {
 export interface Memory {
   memoryId: string;
   text: string;
-  kind: "fact" | "preference" | "experience" | "observation" | "unknown";
+  kind: "fact" | "preference" | "experience" | "observation" | "event" | "commitment" | "unknown";
   confidence: number;
   /** Sources of the statement, newest first, up to 100. A merged memory has those of all its parts. */
   sources: MemorySource[];
@@ -74,6 +75,19 @@ export interface Memory {
   updatedAt: string;
   /** Where an import took the memory from. Unset: no import wrote it. */
   imported?: Imported;
+  /** Since when the statement holds. */
+  validFrom: string;
+  /**
+   * Until when the statement holds, not included: as the caller stated, or the `validFrom` of the memory that
+   * supersedes it if that is earlier. Empty: no end is known.
+   */
+  validTo: string;
+  /** When the memory is deleted. Empty: never. */
+  expiresAt: string;
+  metadata: JsonObject;
+  tags: string[];
+  /** The service learned the memory from messages; no caller retained it. */
+  isLearned: boolean;
 }
 
 export function memoryOf(message: pb.Memory): Memory {
@@ -95,6 +109,12 @@ export function memoryOf(message: pb.Memory): Memory {
     createdBy: message.createdBy,
     createdAt: timeText(message.createdAt),
     updatedAt: timeText(message.updatedAt),
+    validFrom: timeText(message.validFrom),
+    validTo: timeText(message.validTo),
+    expiresAt: timeText(message.expiresAt),
+    metadata: parseObject(message.metadataJson),
+    tags: message.tags,
+    isLearned: message.isLearned,
   };
   if (message.experience !== undefined) value.experience = experienceOf(message.experience);
   if (message.imported !== undefined) value.imported = importedOf(message.imported);
@@ -143,6 +163,53 @@ export function reflectionOf(message: pb.ReflectMemoriesResponse): Reflection {
     mode: message.mode,
     meaningError: message.meaningError,
   };
+}
+
+/** Earlier values of a memory. Its fields mean the same as those of the memory. */
+export interface MemoryRevision {
+  /** The version of the memory that had these values. */
+  version: number;
+  text: string;
+  kind: "fact" | "preference" | "experience" | "observation" | "event" | "commitment" | "unknown";
+  confidence: number;
+  sources: MemorySource[];
+  happenedAt: string;
+  key: string;
+  experience?: Experience;
+  validFrom: string;
+  /** As the caller stated it. Empty: the caller stated no end. */
+  validTo: string;
+  expiresAt: string;
+  metadata: JsonObject;
+  tags: string[];
+  /** When a correction replaced these values. */
+  replacedAt: string;
+  /** The subject of the credential that replaced them. */
+  replacedBy: string;
+  /** Where an import took the revision from. Unset: no import wrote it. */
+  imported?: Imported;
+}
+
+export function memoryRevisionOf(message: pb.MemoryRevision): MemoryRevision {
+  const value: MemoryRevision = {
+    version: message.version,
+    text: message.text,
+    kind: enumText(pb.MemoryKind, message.kind),
+    confidence: message.confidence,
+    sources: message.sources.map(memorySourceOf),
+    happenedAt: timeText(message.happenedAt),
+    key: message.key,
+    validFrom: timeText(message.validFrom),
+    validTo: timeText(message.validTo),
+    expiresAt: timeText(message.expiresAt),
+    metadata: parseObject(message.metadataJson),
+    tags: message.tags,
+    replacedAt: timeText(message.replacedAt),
+    replacedBy: message.replacedBy,
+  };
+  if (message.experience !== undefined) value.experience = experienceOf(message.experience);
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
+  return value;
 }
 
 /** The merges and promotions of a plan, planned or applied. */

@@ -20,6 +20,8 @@ class MemoryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MEMORY_KIND_PREFERENCE: _ClassVar[MemoryKind]
     MEMORY_KIND_EXPERIENCE: _ClassVar[MemoryKind]
     MEMORY_KIND_OBSERVATION: _ClassVar[MemoryKind]
+    MEMORY_KIND_EVENT: _ClassVar[MemoryKind]
+    MEMORY_KIND_COMMITMENT: _ClassVar[MemoryKind]
 
 class MemoryState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -32,13 +34,15 @@ MEMORY_KIND_FACT: MemoryKind
 MEMORY_KIND_PREFERENCE: MemoryKind
 MEMORY_KIND_EXPERIENCE: MemoryKind
 MEMORY_KIND_OBSERVATION: MemoryKind
+MEMORY_KIND_EVENT: MemoryKind
+MEMORY_KIND_COMMITMENT: MemoryKind
 MEMORY_STATE_UNSPECIFIED: MemoryState
 MEMORY_STATE_PENDING: MemoryState
 MEMORY_STATE_INDEXED: MemoryState
 MEMORY_STATE_FAILED: MemoryState
 
 class MemoryInput(_message.Message):
-    __slots__ = ("text", "kind", "confidence", "source", "happened_at", "key", "experience", "app_id", "agent_bundle_id")
+    __slots__ = ("text", "kind", "confidence", "source", "happened_at", "key", "experience", "app_id", "agent_bundle_id", "valid_from", "valid_to", "expires_at", "metadata_json", "tags")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
@@ -48,6 +52,11 @@ class MemoryInput(_message.Message):
     EXPERIENCE_FIELD_NUMBER: _ClassVar[int]
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    VALID_FROM_FIELD_NUMBER: _ClassVar[int]
+    VALID_TO_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
     text: str
     kind: MemoryKind
     confidence: float
@@ -57,7 +66,12 @@ class MemoryInput(_message.Message):
     experience: MemoryExperience
     app_id: str
     agent_bundle_id: str
-    def __init__(self, text: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., confidence: _Optional[float] = ..., source: _Optional[_Union[MemorySource, _Mapping]] = ..., happened_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., key: _Optional[str] = ..., experience: _Optional[_Union[MemoryExperience, _Mapping]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ...) -> None: ...
+    valid_from: _timestamp_pb2.Timestamp
+    valid_to: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    metadata_json: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, text: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., confidence: _Optional[float] = ..., source: _Optional[_Union[MemorySource, _Mapping]] = ..., happened_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., key: _Optional[str] = ..., experience: _Optional[_Union[MemoryExperience, _Mapping]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., valid_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., metadata_json: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class MemorySource(_message.Message):
     __slots__ = ("label", "uri", "context_id", "ref")
@@ -82,7 +96,7 @@ class MemoryExperience(_message.Message):
     def __init__(self, goal: _Optional[str] = ..., outcome: _Optional[str] = ..., quality: _Optional[float] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("memory_id", "text", "kind", "confidence", "sources", "happened_at", "key", "experience", "state", "superseded_by", "contradicts", "version", "owner_user_id", "app_id", "agent_bundle_id", "created_by", "created_at", "updated_at", "imported")
+    __slots__ = ("memory_id", "text", "kind", "confidence", "sources", "happened_at", "key", "experience", "state", "superseded_by", "contradicts", "version", "owner_user_id", "app_id", "agent_bundle_id", "created_by", "created_at", "updated_at", "imported", "valid_from", "valid_to", "expires_at", "metadata_json", "tags", "is_learned")
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
@@ -102,6 +116,12 @@ class Memory(_message.Message):
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
     IMPORTED_FIELD_NUMBER: _ClassVar[int]
+    VALID_FROM_FIELD_NUMBER: _ClassVar[int]
+    VALID_TO_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    IS_LEARNED_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     text: str
     kind: MemoryKind
@@ -121,7 +141,13 @@ class Memory(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     updated_at: _timestamp_pb2.Timestamp
     imported: _message_pb2.Imported
-    def __init__(self, memory_id: _Optional[str] = ..., text: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., confidence: _Optional[float] = ..., sources: _Optional[_Iterable[_Union[MemorySource, _Mapping]]] = ..., happened_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., key: _Optional[str] = ..., experience: _Optional[_Union[MemoryExperience, _Mapping]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., superseded_by: _Optional[str] = ..., contradicts: _Optional[_Iterable[str]] = ..., version: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
+    valid_from: _timestamp_pb2.Timestamp
+    valid_to: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    metadata_json: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    is_learned: bool
+    def __init__(self, memory_id: _Optional[str] = ..., text: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., confidence: _Optional[float] = ..., sources: _Optional[_Iterable[_Union[MemorySource, _Mapping]]] = ..., happened_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., key: _Optional[str] = ..., experience: _Optional[_Union[MemoryExperience, _Mapping]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., superseded_by: _Optional[str] = ..., contradicts: _Optional[_Iterable[str]] = ..., version: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ..., valid_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., metadata_json: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., is_learned: _Optional[bool] = ...) -> None: ...
 
 class RetainMemoryRequest(_message.Message):
     __slots__ = ("memory", "subject_user_id", "request_id")
@@ -152,18 +178,24 @@ class RecallMemoriesRequest(_message.Message):
     def __init__(self, query: _Optional[str] = ..., limit: _Optional[int] = ..., filter: _Optional[_Union[MemoryFilter, _Mapping]] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
 
 class MemoryFilter(_message.Message):
-    __slots__ = ("kinds", "key", "holding_only", "happened_from", "happened_to")
+    __slots__ = ("kinds", "key", "holding_only", "happened_from", "happened_to", "as_of", "tags", "metadata_contains_json")
     KINDS_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
     HOLDING_ONLY_FIELD_NUMBER: _ClassVar[int]
     HAPPENED_FROM_FIELD_NUMBER: _ClassVar[int]
     HAPPENED_TO_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_CONTAINS_JSON_FIELD_NUMBER: _ClassVar[int]
     kinds: _containers.RepeatedScalarFieldContainer[MemoryKind]
     key: str
     holding_only: bool
     happened_from: _timestamp_pb2.Timestamp
     happened_to: _timestamp_pb2.Timestamp
-    def __init__(self, kinds: _Optional[_Iterable[_Union[MemoryKind, str]]] = ..., key: _Optional[str] = ..., holding_only: _Optional[bool] = ..., happened_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., happened_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    as_of: _timestamp_pb2.Timestamp
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    metadata_contains_json: str
+    def __init__(self, kinds: _Optional[_Iterable[_Union[MemoryKind, str]]] = ..., key: _Optional[str] = ..., holding_only: _Optional[bool] = ..., happened_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., happened_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., metadata_contains_json: _Optional[str] = ...) -> None: ...
 
 class RecallMemoriesResponse(_message.Message):
     __slots__ = ("memories", "mode", "meaning_error")
@@ -252,6 +284,62 @@ class UpdateMemoryResponse(_message.Message):
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     memory: Memory
     def __init__(self, memory: _Optional[_Union[Memory, _Mapping]] = ...) -> None: ...
+
+class ListMemoryRevisionsRequest(_message.Message):
+    __slots__ = ("memory_id", "subject_user_id", "page_size", "page_token")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    subject_user_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, memory_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListMemoryRevisionsResponse(_message.Message):
+    __slots__ = ("revisions", "next_page_token")
+    REVISIONS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    revisions: _containers.RepeatedCompositeFieldContainer[MemoryRevision]
+    next_page_token: str
+    def __init__(self, revisions: _Optional[_Iterable[_Union[MemoryRevision, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class MemoryRevision(_message.Message):
+    __slots__ = ("version", "text", "kind", "confidence", "sources", "happened_at", "key", "experience", "valid_from", "valid_to", "expires_at", "metadata_json", "tags", "replaced_at", "replaced_by", "imported")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
+    HAPPENED_AT_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    EXPERIENCE_FIELD_NUMBER: _ClassVar[int]
+    VALID_FROM_FIELD_NUMBER: _ClassVar[int]
+    VALID_TO_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    REPLACED_AT_FIELD_NUMBER: _ClassVar[int]
+    REPLACED_BY_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
+    version: int
+    text: str
+    kind: MemoryKind
+    confidence: float
+    sources: _containers.RepeatedCompositeFieldContainer[MemorySource]
+    happened_at: _timestamp_pb2.Timestamp
+    key: str
+    experience: MemoryExperience
+    valid_from: _timestamp_pb2.Timestamp
+    valid_to: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    metadata_json: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    replaced_at: _timestamp_pb2.Timestamp
+    replaced_by: str
+    imported: _message_pb2.Imported
+    def __init__(self, version: _Optional[int] = ..., text: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., confidence: _Optional[float] = ..., sources: _Optional[_Iterable[_Union[MemorySource, _Mapping]]] = ..., happened_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., key: _Optional[str] = ..., experience: _Optional[_Union[MemoryExperience, _Mapping]] = ..., valid_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., metadata_json: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., replaced_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., replaced_by: _Optional[str] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class ForgetMemoryRequest(_message.Message):
     __slots__ = ("memory_id", "subject_user_id", "request_id")

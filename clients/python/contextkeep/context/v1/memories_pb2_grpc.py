@@ -67,6 +67,11 @@ class MemoriesStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_memories__pb2.UpdateMemoryRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_memories__pb2.UpdateMemoryResponse.FromString,
                 _registered_method=True)
+        self.ListMemoryRevisions = channel.unary_unary(
+                '/contextkeep.context.v1.Memories/ListMemoryRevisions',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_memories__pb2.ListMemoryRevisionsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_memories__pb2.ListMemoryRevisionsResponse.FromString,
+                _registered_method=True)
         self.ForgetMemory = channel.unary_unary(
                 '/contextkeep.context.v1.Memories/ForgetMemory',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_memories__pb2.ForgetMemoryRequest.SerializeToString,
@@ -97,8 +102,14 @@ class MemoriesServicer:
         embedding in the background; `state` shows the progress.
 
         A `key` names the subject of a statement ("home_town"). Among the memories with the same key, app and agent bundle,
-        the one with the latest `happened_at` is current. It supersedes the one before, which stays with its date and names
-        its successor in `superseded_by`. Memories of one key that differ name each other in `contradicts`.
+        the one with the latest `valid_from` is current. It supersedes the one before, which stays with its dates and names
+        its successor in `superseded_by`. Memories of one key that differ name each other in `contradicts`. Without a key,
+        rules find the subject of facts and preferences in a few plain forms, such as "I moved from Bergen to Oslo in May"
+        or "Kim's manager is Ola"; such memories supersede each other in the same way. Other texts have no subject.
+
+        A statement that is stored already is not stored again: the call answers that memory, with one more source. The
+        memory must have the same kind, key, app and agent bundle, its text may differ in case, spaces and final
+        punctuation, and no other statement of its subject may lie between the two. Experiences are always new memories.
 
         Reasons: INVALID_ARGUMENT (the text is blank; the kind, confidence or quality is not valid; `experience` is set but
         the kind is another one), SUBJECT_REQUIRED, LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
@@ -137,17 +148,27 @@ class MemoriesServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateMemory(self, request, context):
-        """Correct a memory; the service keeps nothing of the old values. To record a change over time instead, retain a new
-        memory with the same key.
+        """Correct a memory. The values before are kept, and ListMemoryRevisions returns them. To record a change over time
+        instead, retain a new memory with the same key.
 
-        Reasons: those of RetainMemory, MEMORY_NOT_FOUND, VERSION_CONFLICT.
+        Reasons: those of RetainMemory, MEMORY_NOT_FOUND, VERSION_CONFLICT, LIMIT_EXCEEDED (the memory has 1,000 revisions).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListMemoryRevisions(self, request, context):
+        """List the earlier values of a memory, newest first. Each correction leaves one revision. Empty: the memory was never
+        corrected.
+
+        Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, MEMORY_NOT_FOUND, SUBJECT_REQUIRED, PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ForgetMemory(self, request, context):
-        """Delete a memory for good, with its index entries. If the memory superseded another one, the next memory of the key
+        """Delete a memory for good, with its revisions and index entries. If the memory superseded another one, the next memory of the key
         supersedes that one now, or it is current again.
 
         Reasons: MEMORY_NOT_FOUND, SUBJECT_REQUIRED, REQUEST_ID_REUSED.
@@ -200,6 +221,11 @@ def add_MemoriesServicer_to_server(servicer, server):
                     servicer.UpdateMemory,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_memories__pb2.UpdateMemoryRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_memories__pb2.UpdateMemoryResponse.SerializeToString,
+            ),
+            'ListMemoryRevisions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMemoryRevisions,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_memories__pb2.ListMemoryRevisionsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_memories__pb2.ListMemoryRevisionsResponse.SerializeToString,
             ),
             'ForgetMemory': grpc.unary_unary_rpc_method_handler(
                     servicer.ForgetMemory,
@@ -355,6 +381,33 @@ class Memories:
             '/contextkeep.context.v1.Memories/UpdateMemory',
             contextkeep_dot_context_dot_v1_dot_memories__pb2.UpdateMemoryRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_memories__pb2.UpdateMemoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMemoryRevisions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Memories/ListMemoryRevisions',
+            contextkeep_dot_context_dot_v1_dot_memories__pb2.ListMemoryRevisionsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_memories__pb2.ListMemoryRevisionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

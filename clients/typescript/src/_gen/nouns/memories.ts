@@ -2,6 +2,7 @@
 
 import * as memoriesPb from "../../gen/contextkeep/context/v1/memories_pb.js";
 import type { AppClient, ContextOptions } from "../../context/app.js";
+import { toObject } from "../../json.js";
 import { enumInput, maskOf } from "../../messages.js";
 import { Noun } from "../../noun.js";
 import { Rows, pages } from "../../rows.js";
@@ -10,10 +11,12 @@ import { type WriteOptions, requestId } from "../../writes.js";
 import {
   type Experience,
   type Memory,
+  type MemoryRevision,
   type MemorySource,
   type RecalledMemory,
   type Reflection,
   memoryOf,
+  memoryRevisionOf,
   recalledMemoryOf,
   reflectionOf,
 } from "../memories.js";
@@ -21,12 +24,12 @@ import {
 /** Options of `memories.retain`. */
 export interface RetainOptions {
   /** The kind of memory. Default: a fact. */
-  kind?: "fact" | "preference" | "experience" | "observation";
+  kind?: "fact" | "preference" | "experience" | "observation" | "event" | "commitment";
   /** Confidence in the statement, from 0 to 1. Unset: 1. */
   confidence?: number;
   /** Where the statement comes from. */
   source?: Partial<MemorySource>;
-  /** When the statement became true. Unset: now. */
+  /** When the statement was made, or when the event happened. Unset: `validFrom`, or now. */
   happenedAt?: Date | string;
   /**
    * The subject of the statement, up to 200 characters. Newer memories of the same key supersede older ones. Empty: no
@@ -39,6 +42,19 @@ export interface RetainOptions {
   appId?: string;
   /** The agent bundle that the memory belongs to. Empty: the bundle that the key is bound to, else none. */
   agentBundleId?: string;
+  /**
+   * Since when the statement holds. Unset: since the date that a text with a known subject names ("in May"), or
+   * `happenedAt`.
+   */
+  validFrom?: Date | string;
+  /** Until when the statement holds, not included. Unset: until another memory supersedes it. */
+  validTo?: Date | string;
+  /** When the memory is deleted; must be in the future. From then on no call returns it. Unset: never. */
+  expiresAt?: Date | string;
+  /** A JSON object of the caller's own, up to 8,192 bytes. */
+  metadata?: object;
+  /** Labels, up to 32. */
+  tags?: string[];
 }
 
 /** Options of `memories.recall`. */
@@ -46,15 +62,21 @@ export interface MemoriesRecallOptions {
   /** Number of memories to return, from 1 to 100. Unset: 20. */
   limit?: number;
   /** Only memories of these kinds. Empty: all kinds. */
-  kinds?: ("fact" | "preference" | "experience" | "observation")[];
+  kinds?: ("fact" | "preference" | "experience" | "observation" | "event" | "commitment")[];
   /** Only memories with this key. Empty: with any key or none. */
   key?: string;
-  /** Only current memories, without superseded ones. */
+  /** Only current memories, without superseded ones and those whose `validTo` has passed. */
   holdingOnly?: boolean;
   /** Only memories with `happenedAt` at or after this time. */
   happenedFrom?: Date | string;
   /** Only memories with `happenedAt` before this time. */
   happenedTo?: Date | string;
+  /** Only memories that held at this time: `validFrom` is at or before it, and `validTo` is unset or after it. */
+  asOf?: Date | string;
+  /** Only memories with all of these tags. */
+  tags?: string[];
+  /** A JSON object. Only memories whose metadata contain it. */
+  metadataContains?: object;
 }
 
 /** Options of `memories.reflect`. */
@@ -62,29 +84,41 @@ export interface MemoriesReflectOptions {
   /** Number of sentences of the statement, from 1 to 20. Unset: 8. */
   limit?: number;
   /** Only memories of these kinds. Empty: all kinds. */
-  kinds?: ("fact" | "preference" | "experience" | "observation")[];
+  kinds?: ("fact" | "preference" | "experience" | "observation" | "event" | "commitment")[];
   /** Only memories with this key. Empty: with any key or none. */
   key?: string;
-  /** Only current memories, without superseded ones. */
+  /** Only current memories, without superseded ones and those whose `validTo` has passed. */
   holdingOnly?: boolean;
   /** Only memories with `happenedAt` at or after this time. */
   happenedFrom?: Date | string;
   /** Only memories with `happenedAt` before this time. */
   happenedTo?: Date | string;
+  /** Only memories that held at this time: `validFrom` is at or before it, and `validTo` is unset or after it. */
+  asOf?: Date | string;
+  /** Only memories with all of these tags. */
+  tags?: string[];
+  /** A JSON object. Only memories whose metadata contain it. */
+  metadataContains?: object;
 }
 
 /** Options of `memories.list`. */
 export interface MemoryFilter {
   /** Only memories of these kinds. Empty: all kinds. */
-  kinds?: ("fact" | "preference" | "experience" | "observation")[];
+  kinds?: ("fact" | "preference" | "experience" | "observation" | "event" | "commitment")[];
   /** Only memories with this key. Empty: with any key or none. */
   key?: string;
-  /** Only current memories, without superseded ones. */
+  /** Only current memories, without superseded ones and those whose `validTo` has passed. */
   holdingOnly?: boolean;
   /** Only memories with `happenedAt` at or after this time. */
   happenedFrom?: Date | string;
   /** Only memories with `happenedAt` before this time. */
   happenedTo?: Date | string;
+  /** Only memories that held at this time: `validFrom` is at or before it, and `validTo` is unset or after it. */
+  asOf?: Date | string;
+  /** Only memories with all of these tags. */
+  tags?: string[];
+  /** A JSON object. Only memories whose metadata contain it. */
+  metadataContains?: object;
   /** Memories per page, at most 500. 0: 100. */
   pageSize?: number;
 }
@@ -94,12 +128,12 @@ export interface MemoryChanges {
   /** The statement: not blank, up to 8,000 characters. */
   text?: string;
   /** The kind of memory. Default: a fact. */
-  kind?: "fact" | "preference" | "experience" | "observation";
+  kind?: "fact" | "preference" | "experience" | "observation" | "event" | "commitment";
   /** Confidence in the statement, from 0 to 1. Unset: 1. */
   confidence?: number;
   /** Where the statement comes from. */
   source?: Partial<MemorySource>;
-  /** When the statement became true. Unset: now. */
+  /** When the statement was made, or when the event happened. Unset: `validFrom`, or now. */
   happenedAt?: Date | string;
   /**
    * The subject of the statement, up to 200 characters. Newer memories of the same key supersede older ones. Empty: no
@@ -108,6 +142,19 @@ export interface MemoryChanges {
   key?: string;
   /** Only for the kind EXPERIENCE. */
   experience?: Partial<Experience>;
+  /**
+   * Since when the statement holds. Unset: since the date that a text with a known subject names ("in May"), or
+   * `happenedAt`.
+   */
+  validFrom?: Date | string;
+  /** Until when the statement holds, not included. Unset: until another memory supersedes it. */
+  validTo?: Date | string;
+  /** When the memory is deleted; must be in the future. From then on no call returns it. Unset: never. */
+  expiresAt?: Date | string;
+  /** A JSON object of the caller's own, up to 8,192 bytes. */
+  metadata?: object;
+  /** Labels, up to 32. */
+  tags?: string[];
   /** Change the memory only if it has this version. 0: any version. */
   expectedVersion?: number;
 }
@@ -121,8 +168,14 @@ export class GeneratedMemories extends Noun<AppClient> {
    * embedding in the background; `state` shows the progress.
    *
    * A `key` names the subject of a statement ("home_town"). Among the memories with the same key, app and agent bundle,
-   * the one with the latest `happenedAt` is current. It supersedes the one before, which stays with its date and names
-   * its successor in `supersededBy`. Memories of one key that differ name each other in `contradicts`.
+   * the one with the latest `validFrom` is current. It supersedes the one before, which stays with its dates and names
+   * its successor in `supersededBy`. Memories of one key that differ name each other in `contradicts`. Without a key,
+   * rules find the subject of facts and preferences in a few plain forms, such as "I moved from Bergen to Oslo in May"
+   * or "Kim's manager is Ola"; such memories supersede each other in the same way. Other texts have no subject.
+   *
+   * A statement that is stored already is not stored again: the call answers that memory, with one more source. The
+   * memory must have the same kind, key, app and agent bundle, its text may differ in case, spaces and final
+   * punctuation, and no other statement of its subject may lie between the two. Experiences are always new memories.
    *
    * Throws InvalidArgument (the text is blank; the kind, confidence or quality is not valid; `experience` is set but
    * the kind is another one), SubjectRequired, LimitExceeded, PermissionDenied, RequestIdReused.
@@ -141,6 +194,11 @@ export class GeneratedMemories extends Noun<AppClient> {
         experience: options.experience,
         appId: options.appId,
         agentBundleId: options.agentBundleId,
+        validFrom: toTimestamp(options.validFrom, "memory.valid_from"),
+        validTo: toTimestamp(options.validTo, "memory.valid_to"),
+        expiresAt: toTimestamp(options.expiresAt, "memory.expires_at"),
+        metadataJson: toObject(options.metadata, "memory.metadata_json"),
+        tags: options.tags,
       },
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
@@ -168,6 +226,9 @@ export class GeneratedMemories extends Noun<AppClient> {
         holdingOnly: options.holdingOnly,
         happenedFrom: toTimestamp(options.happenedFrom, "filter.happened_from"),
         happenedTo: toTimestamp(options.happenedTo, "filter.happened_to"),
+        asOf: toTimestamp(options.asOf, "filter.as_of"),
+        tags: options.tags,
+        metadataContainsJson: toObject(options.metadataContains, "filter.metadata_contains_json"),
       },
       subjectUserId: options.subjectUserId,
     };
@@ -194,6 +255,9 @@ export class GeneratedMemories extends Noun<AppClient> {
         holdingOnly: options.holdingOnly,
         happenedFrom: toTimestamp(options.happenedFrom, "filter.happened_from"),
         happenedTo: toTimestamp(options.happenedTo, "filter.happened_to"),
+        asOf: toTimestamp(options.asOf, "filter.as_of"),
+        tags: options.tags,
+        metadataContainsJson: toObject(options.metadataContains, "filter.metadata_contains_json"),
       },
       subjectUserId: options.subjectUserId,
     };
@@ -210,6 +274,9 @@ export class GeneratedMemories extends Noun<AppClient> {
         holdingOnly: options.holdingOnly,
         happenedFrom: toTimestamp(options.happenedFrom, "filter.happened_from"),
         happenedTo: toTimestamp(options.happenedTo, "filter.happened_to"),
+        asOf: toTimestamp(options.asOf, "filter.as_of"),
+        tags: options.tags,
+        metadataContainsJson: toObject(options.metadataContains, "filter.metadata_contains_json"),
       },
       subjectUserId: options.subjectUserId,
       pageSize: options.pageSize,
@@ -223,10 +290,10 @@ export class GeneratedMemories extends Noun<AppClient> {
   }
 
   /**
-   * Correct a memory; the service keeps nothing of the old values. To record a change over time instead, retain a new
-   * memory with the same key.
+   * Correct a memory. The values before are kept, and memories.listRevisions returns them. To record a change over time
+   * instead, retain a new memory with the same key.
    *
-   * Throws those of memories.retain, MemoryNotFound, VersionConflict.
+   * Throws those of memories.retain, MemoryNotFound, VersionConflict, LimitExceeded (the memory has 1,000 revisions).
    *
    * @param memoryId The memory to correct.
    */
@@ -241,6 +308,11 @@ export class GeneratedMemories extends Noun<AppClient> {
         happenedAt: toTimestamp(options.happenedAt, "memory.happened_at"),
         key: options.key,
         experience: options.experience,
+        validFrom: toTimestamp(options.validFrom, "memory.valid_from"),
+        validTo: toTimestamp(options.validTo, "memory.valid_to"),
+        expiresAt: toTimestamp(options.expiresAt, "memory.expires_at"),
+        metadataJson: toObject(options.metadata, "memory.metadata_json"),
+        tags: options.tags,
       },
       updateMask: maskOf({
         text: options.text,
@@ -250,6 +322,11 @@ export class GeneratedMemories extends Noun<AppClient> {
         happened_at: options.happenedAt,
         key: options.key,
         experience: options.experience,
+        valid_from: options.validFrom,
+        valid_to: options.validTo,
+        expires_at: options.expiresAt,
+        metadata_json: options.metadata,
+        tags: options.tags,
       }),
       expectedVersion: options.expectedVersion,
       subjectUserId: options.subjectUserId,
@@ -260,7 +337,29 @@ export class GeneratedMemories extends Noun<AppClient> {
   }
 
   /**
-   * Delete a memory for good, with its index entries. If the memory superseded another one, the next memory of the key
+   * List the earlier values of a memory, newest first. Each correction leaves one revision. Empty: the memory was never
+   * corrected.
+   *
+   * Throws InvalidArgument, InvalidPageToken, MemoryNotFound, SubjectRequired, PermissionDenied.
+   *
+   * @param options.pageSize Revisions per page, at most 500. 0: 100.
+   */
+  listRevisions(memoryId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<MemoryRevision> {
+    const request = {
+      memoryId,
+      subjectUserId: options.subjectUserId,
+      pageSize: options.pageSize,
+    };
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.client.call(memoriesPb.Memories.method.listMemoryRevisions, { ...request, pageToken }, options);
+        return [page.revisions.map(memoryRevisionOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * Delete a memory for good, with its revisions and index entries. If the memory superseded another one, the next memory of the key
    * supersedes that one now, or it is current again.
    *
    * Throws MemoryNotFound, SubjectRequired, RequestIdReused.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from datetime import datetime
+from typing import Any
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import memories_pb2 as memories_pb
-from contextkeep.values import Experience, Memory, MemoryKind, MemorySource, RecalledMemory, Reflection
+from contextkeep.values import Experience, Memory, MemoryKind, MemoryRevision, MemorySource, RecalledMemory, Reflection
 
 
 class Memories(Noun):
@@ -28,6 +29,11 @@ class Memories(Noun):
         experience: Experience | None = None,
         app_id: str = "",
         agent_bundle_id: str = "",
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
+        expires_at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        tags: Iterable[str] = (),
         subject_user_id: str = "",
         request_id: Id | None = None,
         timeout_s: float | None = None,
@@ -38,16 +44,22 @@ class Memories(Noun):
         the embedding in the background; `state` shows the progress.
 
         A `key` names the subject of a statement ("home_town"). Among the memories with the same key, app and agent
-        bundle, the one with the latest `happened_at` is current. It supersedes the one before, which stays with its
-        date and names its successor in `superseded_by`. Memories of one key that differ name each other in
-        `contradicts`.
+        bundle, the one with the latest `valid_from` is current. It supersedes the one before, which stays with its
+        dates and names its successor in `superseded_by`. Memories of one key that differ name each other in
+        `contradicts`. Without a key, rules find the subject of facts and preferences in a few plain forms, such as "I
+        moved from Bergen to Oslo in May" or "Kim's manager is Ola"; such memories supersede each other in the same way.
+        Other texts have no subject.
+
+        A statement that is stored already is not stored again: the call answers that memory, with one more source. The
+        memory must have the same kind, key, app and agent bundle, its text may differ in case, spaces and final
+        punctuation, and no other statement of its subject may lie between the two. Experiences are always new memories.
 
         Args:
             text: The statement: not blank, up to 8,000 characters.
             kind: The kind of memory. Default: a fact.
             confidence: Confidence in the statement, from 0 to 1. None: 1.
             source: Where the statement comes from.
-            happened_at: When the statement became true. None: now.
+            happened_at: When the statement was made, or when the event happened. None: `valid_from`, or now.
             key: The subject of the statement, up to 200 characters. Newer memories of the same key supersede older
                 ones. Empty: no other memory supersedes this one.
             experience: Only for the kind EXPERIENCE.
@@ -55,6 +67,12 @@ class Memories(Noun):
                 none.
             agent_bundle_id: The agent bundle that the memory belongs to. Empty: the bundle that the key is bound to,
                 else none.
+            valid_from: Since when the statement holds. None: since the date that a text with a known subject names ("in
+                May"), or `happened_at`.
+            valid_to: Until when the statement holds, not included. None: until another memory supersedes it.
+            expires_at: When the memory is deleted; must be in the future. From then on no call returns it. None: never.
+            metadata: A JSON object of the caller's own, up to 8,192 bytes.
+            tags: Labels, up to 32.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. A repeat with the same id answers the same memory and stores nothing.
             timeout_s: Deadline in seconds. None means the client's.
@@ -79,6 +97,11 @@ class Memories(Noun):
                 experience=None if experience is None else experience.to_proto(),
                 app_id=app_id,
                 agent_bundle_id=agent_bundle_id,
+                valid_from=messages.to_timestamp("memory.valid_from", valid_from),
+                valid_to=messages.to_timestamp("memory.valid_to", valid_to),
+                expires_at=messages.to_timestamp("memory.expires_at", expires_at),
+                metadata_json=messages.to_object("memory.metadata_json", metadata),
+                tags=messages.texts("memory.tags", tags),
             ),
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
@@ -96,6 +119,9 @@ class Memories(Noun):
         holding_only: bool = False,
         happened_from: datetime | None = None,
         happened_to: datetime | None = None,
+        as_of: datetime | None = None,
+        tags: Iterable[str] = (),
+        metadata_contains: Mapping[str, Any] | None = None,
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> builtins.list[RecalledMemory]:
@@ -109,9 +135,13 @@ class Memories(Noun):
             limit: Number of memories to return, from 1 to 100. None: 20.
             kinds: Only memories of these kinds. Empty: all kinds.
             key: Only memories with this key. Empty: with any key or none.
-            holding_only: Only current memories, without superseded ones.
+            holding_only: Only current memories, without superseded ones and those whose `valid_to` has passed.
             happened_from: Only memories with `happened_at` at or after this time.
             happened_to: Only memories with `happened_at` before this time.
+            as_of: Only memories that held at this time: `valid_from` is at or before it, and `valid_to` is unset or
+                after it.
+            tags: Only memories with all of these tags.
+            metadata_contains: A JSON object. Only memories whose metadata contain it.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline in seconds. None means the client's.
 
@@ -131,6 +161,9 @@ class Memories(Noun):
                 holding_only=holding_only,
                 happened_from=messages.to_timestamp("filter.happened_from", happened_from),
                 happened_to=messages.to_timestamp("filter.happened_to", happened_to),
+                as_of=messages.to_timestamp("filter.as_of", as_of),
+                tags=messages.texts("filter.tags", tags),
+                metadata_contains_json=messages.to_object("filter.metadata_contains_json", metadata_contains),
             ),
             subject_user_id=subject_user_id,
         )
@@ -146,6 +179,9 @@ class Memories(Noun):
         key: str = "",
         happened_from: datetime | None = None,
         happened_to: datetime | None = None,
+        as_of: datetime | None = None,
+        tags: Iterable[str] = (),
+        metadata_contains: Mapping[str, Any] | None = None,
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> Reflection:
@@ -162,6 +198,10 @@ class Memories(Noun):
             key: Only memories with this key. Empty: with any key or none.
             happened_from: Only memories with `happened_at` at or after this time.
             happened_to: Only memories with `happened_at` before this time.
+            as_of: Only memories that held at this time: `valid_from` is at or before it, and `valid_to` is unset or
+                after it.
+            tags: Only memories with all of these tags.
+            metadata_contains: A JSON object. Only memories whose metadata contain it.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline in seconds. None means the client's.
 
@@ -180,6 +220,9 @@ class Memories(Noun):
                 key=key,
                 happened_from=messages.to_timestamp("filter.happened_from", happened_from),
                 happened_to=messages.to_timestamp("filter.happened_to", happened_to),
+                as_of=messages.to_timestamp("filter.as_of", as_of),
+                tags=messages.texts("filter.tags", tags),
+                metadata_contains_json=messages.to_object("filter.metadata_contains_json", metadata_contains),
             ),
             subject_user_id=subject_user_id,
         )
@@ -194,6 +237,9 @@ class Memories(Noun):
         holding_only: bool = False,
         happened_from: datetime | None = None,
         happened_to: datetime | None = None,
+        as_of: datetime | None = None,
+        tags: Iterable[str] = (),
+        metadata_contains: Mapping[str, Any] | None = None,
         subject_user_id: str = "",
         page_size: int = 0,
         timeout_s: float | None = None,
@@ -203,9 +249,13 @@ class Memories(Noun):
         Args:
             kinds: Only memories of these kinds. Empty: all kinds.
             key: Only memories with this key. Empty: with any key or none.
-            holding_only: Only current memories, without superseded ones.
+            holding_only: Only current memories, without superseded ones and those whose `valid_to` has passed.
             happened_from: Only memories with `happened_at` at or after this time.
             happened_to: Only memories with `happened_at` before this time.
+            as_of: Only memories that held at this time: `valid_from` is at or before it, and `valid_to` is unset or
+                after it.
+            tags: Only memories with all of these tags.
+            metadata_contains: A JSON object. Only memories whose metadata contain it.
             subject_user_id: The user for whom a key without a user calls.
             page_size: Memories per page, at most 500. 0: 100.
             timeout_s: Deadline of one page in seconds. None means the client's.
@@ -222,6 +272,9 @@ class Memories(Noun):
                 holding_only=holding_only,
                 happened_from=messages.to_timestamp("filter.happened_from", happened_from),
                 happened_to=messages.to_timestamp("filter.happened_to", happened_to),
+                as_of=messages.to_timestamp("filter.as_of", as_of),
+                tags=messages.texts("filter.tags", tags),
+                metadata_contains_json=messages.to_object("filter.metadata_contains_json", metadata_contains),
             ),
             subject_user_id=subject_user_id,
             page_size=page_size,
@@ -245,14 +298,20 @@ class Memories(Noun):
         happened_at: datetime | None = None,
         key: str | None = None,
         experience: Experience | None = None,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
+        expires_at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        tags: Iterable[str] | None = None,
         expected_version: int = 0,
         subject_user_id: str = "",
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Memory:
-        """Correct a memory; the service keeps nothing of the old values.
+        """Correct a memory.
 
-        To record a change over time instead, retain a new memory with the same key.
+        The values before are kept, and `memories.list_revisions` returns them. To record a change over time instead,
+        retain a new memory with the same key.
 
         Args:
             memory_id: The memory to correct.
@@ -260,10 +319,16 @@ class Memories(Noun):
             kind: The kind of memory. Default: a fact.
             confidence: Confidence in the statement, from 0 to 1. None: 1.
             source: Where the statement comes from.
-            happened_at: When the statement became true. None: now.
+            happened_at: When the statement was made, or when the event happened. None: `valid_from`, or now.
             key: The subject of the statement, up to 200 characters. Newer memories of the same key supersede older
                 ones. Empty: no other memory supersedes this one.
             experience: Only for the kind EXPERIENCE.
+            valid_from: Since when the statement holds. None: since the date that a text with a known subject names ("in
+                May"), or `happened_at`.
+            valid_to: Until when the statement holds, not included. None: until another memory supersedes it.
+            expires_at: When the memory is deleted; must be in the future. From then on no call returns it. None: never.
+            metadata: A JSON object of the caller's own, up to 8,192 bytes.
+            tags: Labels, up to 32.
             expected_version: Change the memory only if it has this version. 0: any version.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
@@ -272,10 +337,10 @@ class Memories(Noun):
         Raises:
             MemoryNotFound: No memory that the caller may see has this id, or it was forgotten.
             VersionConflict: The stored version is not `expected_version`. Nothing was written.
+            LimitExceeded: the memory has 1,000 revisions.
             InvalidArgument: the text is blank; the kind, confidence or quality is not valid; `experience` is set but
                 the kind is another one.
             SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
-            LimitExceeded: A value exceeds a limit.
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
                 user.
             RequestIdReused: The request id was used before, with other content or for another RPC. Nothing was done.
@@ -290,6 +355,11 @@ class Memories(Noun):
                 happened_at=messages.to_timestamp("memory.happened_at", happened_at),
                 key=key,
                 experience=None if experience is None else experience.to_proto(),
+                valid_from=messages.to_timestamp("memory.valid_from", valid_from),
+                valid_to=messages.to_timestamp("memory.valid_to", valid_to),
+                expires_at=messages.to_timestamp("memory.expires_at", expires_at),
+                metadata_json=messages.to_object("memory.metadata_json", metadata),
+                tags=None if tags is None else messages.texts("memory.tags", tags),
             ),
             update_mask=messages.mask(
                 text=text,
@@ -299,6 +369,11 @@ class Memories(Noun):
                 happened_at=happened_at,
                 key=key,
                 experience=experience,
+                valid_from=valid_from,
+                valid_to=valid_to,
+                expires_at=expires_at,
+                metadata_json=metadata,
+                tags=tags,
             ),
             expected_version=expected_version,
             subject_user_id=subject_user_id,
@@ -307,10 +382,43 @@ class Memories(Noun):
         answer: memories_pb.UpdateMemoryResponse = await self._call("UpdateMemory", request, timeout_s=timeout_s)
         return Memory.from_proto(answer.memory)
 
+    async def list_revisions(
+        self, memory_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[MemoryRevision, None]:
+        """List the earlier values of a memory, newest first.
+
+        Each correction leaves one revision. Empty: the memory was never corrected.
+
+        Args:
+            subject_user_id: The user for whom a key without a user calls.
+            page_size: Revisions per page, at most 500. 0: 100.
+            timeout_s: Deadline of one page in seconds. None means the client's.
+
+        Raises:
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: The page token is malformed, or belongs to another list or other filters.
+            MemoryNotFound: No memory that the caller may see has this id, or it was forgotten.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+        """
+        request = memories_pb.ListMemoryRevisionsRequest(
+            memory_id=messages.to_id(memory_id), subject_user_id=subject_user_id, page_size=page_size
+        )
+        while True:
+            page: memories_pb.ListMemoryRevisionsResponse = await self._call(
+                "ListMemoryRevisions", request, timeout_s=timeout_s
+            )
+            for item in page.revisions:
+                yield MemoryRevision.from_proto(item)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
     async def forget(
         self, memory_id: Id, *, subject_user_id: str = "", request_id: Id | None = None, timeout_s: float | None = None
     ) -> None:
-        """Delete a memory for good, with its index entries.
+        """Delete a memory for good, with its revisions and index entries.
 
         If the memory superseded another one, the next memory of the key supersedes that one now, or it is current
         again.

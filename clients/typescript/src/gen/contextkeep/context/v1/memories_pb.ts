@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/memories.proto.
  */
 export const file_contextkeep_context_v1_memories: GenFile = /*@__PURE__*/
-  fileDesc("CiVjb250ZXh0a2VlcC9jb250ZXh0L3YxL21lbW9yaWVzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIv4CCgtNZW1vcnlJbnB1dBIXCgR0ZXh0GAEgASgJQgnK2hgFEMA+QAESMAoEa2luZBgCIAEoDjIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVtb3J5S2luZBIfCgpjb25maWRlbmNlGAMgASgBQgbK2hgCKAFIAIgBARI0CgZzb3VyY2UYBCABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeVNvdXJjZRIvCgtoYXBwZW5lZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoDa2V5GAYgASgJQgfK2hgDEMgBEjwKCmV4cGVyaWVuY2UYByABKAsyKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeUV4cGVyaWVuY2USFwoGYXBwX2lkGAggASgJQgfK2hgDEIAEEiAKD2FnZW50X2J1bmRsZV9pZBgJIAEoCUIHytoYAxCABEINCgtfY29uZmlkZW5jZSJvCgxNZW1vcnlTb3VyY2USFgoFbGFiZWwYASABKAlCB8raGAMQ9AMSFAoDdXJpGAIgASgJQgfK2hgDENAPEhsKCmNvbnRleHRfaWQYAyABKAlCB8raGAMQyAESFAoDcmVmGAQgASgJQgfK2hgDEMgBIm0KEE1lbW9yeUV4cGVyaWVuY2USFQoEZ29hbBgBIAEoCUIHytoYAxDQDxIYCgdvdXRjb21lGAIgASgJQgfK2hgDENAPEhwKB3F1YWxpdHkYAyABKAFCBsraGAIoAUgAiAEBQgoKCF9xdWFsaXR5IvsECgZNZW1vcnkSEQoJbWVtb3J5X2lkGAEgASgJEgwKBHRleHQYAiABKAkSMAoEa2luZBgDIAEoDjIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVtb3J5S2luZBISCgpjb25maWRlbmNlGAQgASgBEjUKB3NvdXJjZXMYBSADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeVNvdXJjZRIvCgtoYXBwZW5lZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDa2V5GAcgASgJEjwKCmV4cGVyaWVuY2UYCCABKAsyKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeUV4cGVyaWVuY2USMgoFc3RhdGUYCSABKA4yIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeVN0YXRlEhUKDXN1cGVyc2VkZWRfYnkYCiABKAkSEwoLY29udHJhZGljdHMYCyADKAkSDwoHdmVyc2lvbhgMIAEoBRIVCg1vd25lcl91c2VyX2lkGA0gASgJEg4KBmFwcF9pZBgOIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYDyABKAkSEgoKY3JlYXRlZF9ieRgQIAEoCRIuCgpjcmVhdGVkX2F0GBEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCghpbXBvcnRlZBgTIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSW1wb3J0ZWQiiAEKE1JldGFpbk1lbW9yeVJlcXVlc3QSMwoGbWVtb3J5GAEgASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5NZW1vcnlJbnB1dBIgCg9zdWJqZWN0X3VzZXJfaWQYAiABKAlCB8raGAMQgAQSGgoKcmVxdWVzdF9pZBgDIAEoCUIGytoYAjABIkYKFFJldGFpbk1lbW9yeVJlc3BvbnNlEi4KBm1lbW9yeRgBIAEoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVtb3J5Iq8BChVSZWNhbGxNZW1vcmllc1JlcXVlc3QSGAoFcXVlcnkYASABKAlCCcraGAUQwD5AARIaCgVsaW1pdBgCIAEoBUIGytoYAihkSACIAQESNAoGZmlsdGVyGAMgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5NZW1vcnlGaWx0ZXISIAoPc3ViamVjdF91c2VyX2lkGAQgASgJQgfK2hgDEIAEQggKBl9saW1pdCLRAQoMTWVtb3J5RmlsdGVyEjEKBWtpbmRzGAEgAygOMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5NZW1vcnlLaW5kEhQKA2tleRgCIAEoCUIHytoYAxDIARIUCgxob2xkaW5nX29ubHkYAyABKAgSMQoNaGFwcGVuZWRfZnJvbRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLaGFwcGVuZWRfdG8YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIncKFlJlY2FsbE1lbW9yaWVzUmVzcG9uc2USOAoIbWVtb3JpZXMYASADKAsyJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbGVkTWVtb3J5EgwKBG1vZGUYAiABKAkSFQoNbWVhbmluZ19lcnJvchgDIAEoCSJPCg5SZWNhbGxlZE1lbW9yeRIuCgZtZW1vcnkYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeRINCgVzY29yZRgCIAEoASKwAQoWUmVmbGVjdE1lbW9yaWVzUmVxdWVzdBIYCgVxdWVyeRgBIAEoCUIJytoYBRDAPkABEhoKBWxpbWl0GAIgASgFQgbK2hgCKBRIAIgBARI0CgZmaWx0ZXIYAyABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeUZpbHRlchIgCg9zdWJqZWN0X3VzZXJfaWQYBCABKAlCB8raGAMQgARCCAoGX2xpbWl0Io0BChdSZWZsZWN0TWVtb3JpZXNSZXNwb25zZRIRCglzdGF0ZW1lbnQYASABKAkSEgoKbWVtb3J5X2lkcxgCIAMoCRIWCg5zdXBlcnNlZGVkX2lkcxgDIAMoCRIOCgZtZXRob2QYBCABKAkSDAoEbW9kZRgFIAEoCRIVCg1tZWFuaW5nX2Vycm9yGAYgASgJIpQBChNMaXN0TWVtb3JpZXNSZXF1ZXN0EjQKBmZpbHRlchgBIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVtb3J5RmlsdGVyEiAKD3N1YmplY3RfdXNlcl9pZBgCIAEoCUIHytoYAxCABBIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJhChRMaXN0TWVtb3JpZXNSZXNwb25zZRIwCghtZW1vcmllcxgBIAMoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVtb3J5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLwAQoTVXBkYXRlTWVtb3J5UmVxdWVzdBIbCgltZW1vcnlfaWQYASABKAlCCMraGAQwAUABEjMKBm1lbW9yeRgCIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVtb3J5SW5wdXQSLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhgKEGV4cGVjdGVkX3ZlcnNpb24YBCABKAUSIAoPc3ViamVjdF91c2VyX2lkGAUgASgJQgfK2hgDEIAEEhoKCnJlcXVlc3RfaWQYBiABKAlCBsraGAIwASJGChRVcGRhdGVNZW1vcnlSZXNwb25zZRIuCgZtZW1vcnkYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeSJwChNGb3JnZXRNZW1vcnlSZXF1ZXN0EhsKCW1lbW9yeV9pZBgBIAEoCUIIytoYBDABQAESIAoPc3ViamVjdF91c2VyX2lkGAIgASgJQgfK2hgDEIAEEhoKCnJlcXVlc3RfaWQYAyABKAlCBsraGAIwASIWChRGb3JnZXRNZW1vcnlSZXNwb25zZSKjAQoaQ29uc29saWRhdGVNZW1vcmllc1JlcXVlc3QSIgoPcnVuX2NvbnRleHRfaWRzGAEgAygJQgnK2hgFEMgBIBQSDQoFYXBwbHkYAiABKAgSFAoEcGxhbhgDIAEoCUIGytoYAhBkEiAKD3N1YmplY3RfdXNlcl9pZBgEIAEoCUIHytoYAxCABBIaCgpyZXF1ZXN0X2lkGAUgASgJQgbK2hgCMAEiwwEKG0NvbnNvbGlkYXRlTWVtb3JpZXNSZXNwb25zZRIMCgRwbGFuGAEgASgJEjYKBm1lcmdlZBgCIAMoCzImLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVyZ2VkTWVtb3JpZXMSOAoIcHJvbW90ZWQYAyADKAsyJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlByb21vdGVkTGVzc29uEhAKCGhhc19tb3JlGAQgASgIEhIKCmlzX2FwcGxpZWQYBSABKAgiRQoOTWVyZ2VkTWVtb3JpZXMSEQoJbWVtb3J5X2lkGAEgASgJEgwKBHRleHQYAiABKAkSEgoKbWVyZ2VkX2lkcxgDIAMoCSJJCg5Qcm9tb3RlZExlc3NvbhIRCgltZW1vcnlfaWQYASABKAkSDAoEdGV4dBgCIAEoCRIWCg5leHBlcmllbmNlX2lkcxgDIAMoCSqUAQoKTWVtb3J5S2luZBIbChdNRU1PUllfS0lORF9VTlNQRUNJRklFRBAAEhQKEE1FTU9SWV9LSU5EX0ZBQ1QQARIaChZNRU1PUllfS0lORF9QUkVGRVJFTkNFEAISGgoWTUVNT1JZX0tJTkRfRVhQRVJJRU5DRRADEhsKF01FTU9SWV9LSU5EX09CU0VSVkFUSU9OEAQqeAoLTWVtb3J5U3RhdGUSHAoYTUVNT1JZX1NUQVRFX1VOU1BFQ0lGSUVEEAASGAoUTUVNT1JZX1NUQVRFX1BFTkRJTkcQARIYChRNRU1PUllfU1RBVEVfSU5ERVhFRBACEhcKE01FTU9SWV9TVEFURV9GQUlMRUQQAzKICAoITWVtb3JpZXMSiAEKDFJldGFpbk1lbW9yeRIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmV0YWluTWVtb3J5UmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmV0YWluTWVtb3J5UmVzcG9uc2UiHcLaGAYIAhABGATS2hgPbWVtb3JpZXMucmV0YWluEpEBCg5SZWNhbGxNZW1vcmllcxItLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsTWVtb3JpZXNSZXF1ZXN0Gi4uY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxNZW1vcmllc1Jlc3BvbnNlIiCQAgHC2hgGCAEQAhgE0toYD21lbW9yaWVzLnJlY2FsbBKVAQoPUmVmbGVjdE1lbW9yaWVzEi4uY29udGV4dGtlZXAuY29udGV4dC52MS5SZWZsZWN0TWVtb3JpZXNSZXF1ZXN0Gi8uY29udGV4dGtlZXAuY29udGV4dC52MS5SZWZsZWN0TWVtb3JpZXNSZXNwb25zZSIhkAIBwtoYBggBEAIYBNLaGBBtZW1vcmllcy5yZWZsZWN0EokBCgxMaXN0TWVtb3JpZXMSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RNZW1vcmllc1JlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RNZW1vcmllc1Jlc3BvbnNlIh6QAgHC2hgGCAEQARgE0toYDW1lbW9yaWVzLmxpc3QSiAEKDFVwZGF0ZU1lbW9yeRIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlTWVtb3J5UmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlTWVtb3J5UmVzcG9uc2UiHcLaGAYIAhABGATS2hgPbWVtb3JpZXMudXBkYXRlEogBCgxGb3JnZXRNZW1vcnkSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvcmdldE1lbW9yeVJlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvcmdldE1lbW9yeVJlc3BvbnNlIh3C2hgGCAIQARgE0toYD21lbW9yaWVzLmZvcmdldBKiAQoTQ29uc29saWRhdGVNZW1vcmllcxIyLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29uc29saWRhdGVNZW1vcmllc1JlcXVlc3QaMy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnNvbGlkYXRlTWVtb3JpZXNSZXNwb25zZSIiwtoYBggCEAIYBNLaGBRtZW1vcmllcy5jb25zb2xpZGF0ZWIGcHJvdG8z", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+  fileDesc("CiVjb250ZXh0a2VlcC9jb250ZXh0L3YxL21lbW9yaWVzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIscECgtNZW1vcnlJbnB1dBIXCgR0ZXh0GAEgASgJQgnK2hgFEMA+QAESMAoEa2luZBgCIAEoDjIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVtb3J5S2luZBIfCgpjb25maWRlbmNlGAMgASgBQgbK2hgCKAFIAIgBARI0CgZzb3VyY2UYBCABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeVNvdXJjZRIvCgtoYXBwZW5lZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoDa2V5GAYgASgJQgfK2hgDEMgBEjwKCmV4cGVyaWVuY2UYByABKAsyKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeUV4cGVyaWVuY2USFwoGYXBwX2lkGAggASgJQgfK2hgDEIAEEiAKD2FnZW50X2J1bmRsZV9pZBgJIAEoCUIHytoYAxCABBIuCgp2YWxpZF9mcm9tGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgh2YWxpZF90bxgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIAoNbWV0YWRhdGFfanNvbhgNIAEoCUIJytoYBRiAQDgBEhcKBHRhZ3MYDiADKAlCCcraGAUQgAEgIEINCgtfY29uZmlkZW5jZSJvCgxNZW1vcnlTb3VyY2USFgoFbGFiZWwYASABKAlCB8raGAMQ9AMSFAoDdXJpGAIgASgJQgfK2hgDENAPEhsKCmNvbnRleHRfaWQYAyABKAlCB8raGAMQyAESFAoDcmVmGAQgASgJQgfK2hgDEMgBIm0KEE1lbW9yeUV4cGVyaWVuY2USFQoEZ29hbBgBIAEoCUIHytoYAxDQDxIYCgdvdXRjb21lGAIgASgJQgfK2hgDENAPEhwKB3F1YWxpdHkYAyABKAFCBsraGAIoAUgAiAEBQgoKCF9xdWFsaXR5IsIGCgZNZW1vcnkSEQoJbWVtb3J5X2lkGAEgASgJEgwKBHRleHQYAiABKAkSMAoEa2luZBgDIAEoDjIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVtb3J5S2luZBISCgpjb25maWRlbmNlGAQgASgBEjUKB3NvdXJjZXMYBSADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeVNvdXJjZRIvCgtoYXBwZW5lZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDa2V5GAcgASgJEjwKCmV4cGVyaWVuY2UYCCABKAsyKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeUV4cGVyaWVuY2USMgoFc3RhdGUYCSABKA4yIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeVN0YXRlEhUKDXN1cGVyc2VkZWRfYnkYCiABKAkSEwoLY29udHJhZGljdHMYCyADKAkSDwoHdmVyc2lvbhgMIAEoBRIVCg1vd25lcl91c2VyX2lkGA0gASgJEg4KBmFwcF9pZBgOIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYDyABKAkSEgoKY3JlYXRlZF9ieRgQIAEoCRIuCgpjcmVhdGVkX2F0GBEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCghpbXBvcnRlZBgTIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSW1wb3J0ZWQSLgoKdmFsaWRfZnJvbRgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIdmFsaWRfdG8YFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYFiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDW1ldGFkYXRhX2pzb24YFyABKAkSDAoEdGFncxgYIAMoCRISCgppc19sZWFybmVkGBkgASgIIogBChNSZXRhaW5NZW1vcnlSZXF1ZXN0EjMKBm1lbW9yeRgBIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVtb3J5SW5wdXQSIAoPc3ViamVjdF91c2VyX2lkGAIgASgJQgfK2hgDEIAEEhoKCnJlcXVlc3RfaWQYAyABKAlCBsraGAIwASJGChRSZXRhaW5NZW1vcnlSZXNwb25zZRIuCgZtZW1vcnkYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeSKvAQoVUmVjYWxsTWVtb3JpZXNSZXF1ZXN0EhgKBXF1ZXJ5GAEgASgJQgnK2hgFEMA+QAESGgoFbGltaXQYAiABKAVCBsraGAIoZEgAiAEBEjQKBmZpbHRlchgDIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVtb3J5RmlsdGVyEiAKD3N1YmplY3RfdXNlcl9pZBgEIAEoCUIHytoYAxCABEIICgZfbGltaXQiwAIKDE1lbW9yeUZpbHRlchIxCgVraW5kcxgBIAMoDjIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVtb3J5S2luZBIUCgNrZXkYAiABKAlCB8raGAMQyAESFAoMaG9sZGluZ19vbmx5GAMgASgIEjEKDWhhcHBlbmVkX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2hhcHBlbmVkX3RvGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgVhc19vZhgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoEdGFncxgHIAMoCUIJytoYBRCAASAgEikKFm1ldGFkYXRhX2NvbnRhaW5zX2pzb24YCCABKAlCCcraGAUYgEA4ASJ3ChZSZWNhbGxNZW1vcmllc1Jlc3BvbnNlEjgKCG1lbW9yaWVzGAEgAygLMiYuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxlZE1lbW9yeRIMCgRtb2RlGAIgASgJEhUKDW1lYW5pbmdfZXJyb3IYAyABKAkiTwoOUmVjYWxsZWRNZW1vcnkSLgoGbWVtb3J5GAEgASgLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5NZW1vcnkSDQoFc2NvcmUYAiABKAEisAEKFlJlZmxlY3RNZW1vcmllc1JlcXVlc3QSGAoFcXVlcnkYASABKAlCCcraGAUQwD5AARIaCgVsaW1pdBgCIAEoBUIGytoYAigUSACIAQESNAoGZmlsdGVyGAMgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5NZW1vcnlGaWx0ZXISIAoPc3ViamVjdF91c2VyX2lkGAQgASgJQgfK2hgDEIAEQggKBl9saW1pdCKNAQoXUmVmbGVjdE1lbW9yaWVzUmVzcG9uc2USEQoJc3RhdGVtZW50GAEgASgJEhIKCm1lbW9yeV9pZHMYAiADKAkSFgoOc3VwZXJzZWRlZF9pZHMYAyADKAkSDgoGbWV0aG9kGAQgASgJEgwKBG1vZGUYBSABKAkSFQoNbWVhbmluZ19lcnJvchgGIAEoCSKUAQoTTGlzdE1lbW9yaWVzUmVxdWVzdBI0CgZmaWx0ZXIYASABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeUZpbHRlchIgCg9zdWJqZWN0X3VzZXJfaWQYAiABKAlCB8raGAMQgAQSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiYQoUTGlzdE1lbW9yaWVzUmVzcG9uc2USMAoIbWVtb3JpZXMYASADKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki8AEKE1VwZGF0ZU1lbW9yeVJlcXVlc3QSGwoJbWVtb3J5X2lkGAEgASgJQgjK2hgEMAFAARIzCgZtZW1vcnkYAiABKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeUlucHV0Ei8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIYChBleHBlY3RlZF92ZXJzaW9uGAQgASgFEiAKD3N1YmplY3RfdXNlcl9pZBgFIAEoCUIHytoYAxCABBIaCgpyZXF1ZXN0X2lkGAYgASgJQgbK2hgCMAEiRgoUVXBkYXRlTWVtb3J5UmVzcG9uc2USLgoGbWVtb3J5GAEgASgLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5NZW1vcnkiggEKGkxpc3RNZW1vcnlSZXZpc2lvbnNSZXF1ZXN0EhsKCW1lbW9yeV9pZBgBIAEoCUIIytoYBDABQAESIAoPc3ViamVjdF91c2VyX2lkGAIgASgJQgfK2hgDEIAEEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJInEKG0xpc3RNZW1vcnlSZXZpc2lvbnNSZXNwb25zZRI5CglyZXZpc2lvbnMYASADKAsyJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeVJldmlzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLVBAoOTWVtb3J5UmV2aXNpb24SDwoHdmVyc2lvbhgBIAEoBRIMCgR0ZXh0GAIgASgJEjAKBGtpbmQYAyABKA4yIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lbW9yeUtpbmQSEgoKY29uZmlkZW5jZRgEIAEoARI1Cgdzb3VyY2VzGAUgAygLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5NZW1vcnlTb3VyY2USLwoLaGFwcGVuZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgsKA2tleRgHIAEoCRI8CgpleHBlcmllbmNlGAggASgLMiguY29udGV4dGtlZXAuY29udGV4dC52MS5NZW1vcnlFeHBlcmllbmNlEi4KCnZhbGlkX2Zyb20YCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCHZhbGlkX3RvGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1tZXRhZGF0YV9qc29uGAwgASgJEgwKBHRhZ3MYDSADKAkSLwoLcmVwbGFjZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3JlcGxhY2VkX2J5GA8gASgJEjIKCGltcG9ydGVkGBAgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5JbXBvcnRlZCJwChNGb3JnZXRNZW1vcnlSZXF1ZXN0EhsKCW1lbW9yeV9pZBgBIAEoCUIIytoYBDABQAESIAoPc3ViamVjdF91c2VyX2lkGAIgASgJQgfK2hgDEIAEEhoKCnJlcXVlc3RfaWQYAyABKAlCBsraGAIwASIWChRGb3JnZXRNZW1vcnlSZXNwb25zZSKjAQoaQ29uc29saWRhdGVNZW1vcmllc1JlcXVlc3QSIgoPcnVuX2NvbnRleHRfaWRzGAEgAygJQgnK2hgFEMgBIBQSDQoFYXBwbHkYAiABKAgSFAoEcGxhbhgDIAEoCUIGytoYAhBkEiAKD3N1YmplY3RfdXNlcl9pZBgEIAEoCUIHytoYAxCABBIaCgpyZXF1ZXN0X2lkGAUgASgJQgbK2hgCMAEiwwEKG0NvbnNvbGlkYXRlTWVtb3JpZXNSZXNwb25zZRIMCgRwbGFuGAEgASgJEjYKBm1lcmdlZBgCIAMoCzImLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVyZ2VkTWVtb3JpZXMSOAoIcHJvbW90ZWQYAyADKAsyJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlByb21vdGVkTGVzc29uEhAKCGhhc19tb3JlGAQgASgIEhIKCmlzX2FwcGxpZWQYBSABKAgiRQoOTWVyZ2VkTWVtb3JpZXMSEQoJbWVtb3J5X2lkGAEgASgJEgwKBHRleHQYAiABKAkSEgoKbWVyZ2VkX2lkcxgDIAMoCSJJCg5Qcm9tb3RlZExlc3NvbhIRCgltZW1vcnlfaWQYASABKAkSDAoEdGV4dBgCIAEoCRIWCg5leHBlcmllbmNlX2lkcxgDIAMoCSrHAQoKTWVtb3J5S2luZBIbChdNRU1PUllfS0lORF9VTlNQRUNJRklFRBAAEhQKEE1FTU9SWV9LSU5EX0ZBQ1QQARIaChZNRU1PUllfS0lORF9QUkVGRVJFTkNFEAISGgoWTUVNT1JZX0tJTkRfRVhQRVJJRU5DRRADEhsKF01FTU9SWV9LSU5EX09CU0VSVkFUSU9OEAQSFQoRTUVNT1JZX0tJTkRfRVZFTlQQBRIaChZNRU1PUllfS0lORF9DT01NSVRNRU5UEAYqeAoLTWVtb3J5U3RhdGUSHAoYTUVNT1JZX1NUQVRFX1VOU1BFQ0lGSUVEEAASGAoUTUVNT1JZX1NUQVRFX1BFTkRJTkcQARIYChRNRU1PUllfU1RBVEVfSU5ERVhFRBACEhcKE01FTU9SWV9TVEFURV9GQUlMRUQQAzKzCQoITWVtb3JpZXMSiAEKDFJldGFpbk1lbW9yeRIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmV0YWluTWVtb3J5UmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmV0YWluTWVtb3J5UmVzcG9uc2UiHcLaGAYIAhABGATS2hgPbWVtb3JpZXMucmV0YWluEpEBCg5SZWNhbGxNZW1vcmllcxItLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsTWVtb3JpZXNSZXF1ZXN0Gi4uY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxNZW1vcmllc1Jlc3BvbnNlIiCQAgHC2hgGCAEQAhgE0toYD21lbW9yaWVzLnJlY2FsbBKVAQoPUmVmbGVjdE1lbW9yaWVzEi4uY29udGV4dGtlZXAuY29udGV4dC52MS5SZWZsZWN0TWVtb3JpZXNSZXF1ZXN0Gi8uY29udGV4dGtlZXAuY29udGV4dC52MS5SZWZsZWN0TWVtb3JpZXNSZXNwb25zZSIhkAIBwtoYBggBEAIYBNLaGBBtZW1vcmllcy5yZWZsZWN0EokBCgxMaXN0TWVtb3JpZXMSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RNZW1vcmllc1JlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RNZW1vcmllc1Jlc3BvbnNlIh6QAgHC2hgGCAEQARgE0toYDW1lbW9yaWVzLmxpc3QSiAEKDFVwZGF0ZU1lbW9yeRIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlTWVtb3J5UmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlTWVtb3J5UmVzcG9uc2UiHcLaGAYIAhABGATS2hgPbWVtb3JpZXMudXBkYXRlEqgBChNMaXN0TWVtb3J5UmV2aXNpb25zEjIuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0TWVtb3J5UmV2aXNpb25zUmVxdWVzdBozLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdE1lbW9yeVJldmlzaW9uc1Jlc3BvbnNlIiiQAgHC2hgGCAEQARgE0toYF21lbW9yaWVzLmxpc3RfcmV2aXNpb25zEogBCgxGb3JnZXRNZW1vcnkSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvcmdldE1lbW9yeVJlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvcmdldE1lbW9yeVJlc3BvbnNlIh3C2hgGCAIQARgE0toYD21lbW9yaWVzLmZvcmdldBKiAQoTQ29uc29saWRhdGVNZW1vcmllcxIyLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29uc29saWRhdGVNZW1vcmllc1JlcXVlc3QaMy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnNvbGlkYXRlTWVtb3JpZXNSZXNwb25zZSIiwtoYBggCEAIYBNLaGBRtZW1vcmllcy5jb25zb2xpZGF0ZWIGcHJvdG8z", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message contextkeep.context.v1.MemoryInput
@@ -50,7 +50,7 @@ export type MemoryInput = Message<"contextkeep.context.v1.MemoryInput"> & {
   source?: MemorySource | undefined;
 
   /**
-   * When the statement became true. Unset: now.
+   * When the statement was made, or when the event happened. Unset: `valid_from`, or now.
    *
    * @generated from field: google.protobuf.Timestamp happened_at = 5;
    */
@@ -84,6 +84,42 @@ export type MemoryInput = Message<"contextkeep.context.v1.MemoryInput"> & {
    * @generated from field: string agent_bundle_id = 9;
    */
   agentBundleId: string;
+
+  /**
+   * Since when the statement holds. Unset: since the date that a text with a known subject names ("in May"), or
+   * `happened_at`.
+   *
+   * @generated from field: google.protobuf.Timestamp valid_from = 10;
+   */
+  validFrom?: Timestamp | undefined;
+
+  /**
+   * Until when the statement holds, not included. Unset: until another memory supersedes it.
+   *
+   * @generated from field: google.protobuf.Timestamp valid_to = 11;
+   */
+  validTo?: Timestamp | undefined;
+
+  /**
+   * When the memory is deleted; must be in the future. From then on no call returns it. Unset: never.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 12;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * A JSON object of the caller's own, up to 8,192 bytes.
+   *
+   * @generated from field: string metadata_json = 13;
+   */
+  metadataJson: string;
+
+  /**
+   * Labels, up to 32.
+   *
+   * @generated from field: repeated string tags = 14;
+   */
+  tags: string[];
 };
 
 /**
@@ -284,6 +320,45 @@ export type Memory = Message<"contextkeep.context.v1.Memory"> & {
    * @generated from field: contextkeep.context.v1.Imported imported = 19;
    */
   imported?: Imported | undefined;
+
+  /**
+   * Since when the statement holds.
+   *
+   * @generated from field: google.protobuf.Timestamp valid_from = 20;
+   */
+  validFrom?: Timestamp | undefined;
+
+  /**
+   * Until when the statement holds, not included: as the caller stated, or the `valid_from` of the memory that
+   * supersedes it if that is earlier. Unset: no end is known.
+   *
+   * @generated from field: google.protobuf.Timestamp valid_to = 21;
+   */
+  validTo?: Timestamp | undefined;
+
+  /**
+   * When the memory is deleted. Unset: never.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 22;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string metadata_json = 23;
+   */
+  metadataJson: string;
+
+  /**
+   * @generated from field: repeated string tags = 24;
+   */
+  tags: string[];
+
+  /**
+   * The service learned the memory from messages; no caller retained it.
+   *
+   * @generated from field: bool is_learned = 25;
+   */
+  isLearned: boolean;
 };
 
 /**
@@ -398,7 +473,7 @@ export type MemoryFilter = Message<"contextkeep.context.v1.MemoryFilter"> & {
   key: string;
 
   /**
-   * Only current memories, without superseded ones.
+   * Only current memories, without superseded ones and those whose `valid_to` has passed.
    *
    * @generated from field: bool holding_only = 3;
    */
@@ -417,6 +492,27 @@ export type MemoryFilter = Message<"contextkeep.context.v1.MemoryFilter"> & {
    * @generated from field: google.protobuf.Timestamp happened_to = 5;
    */
   happenedTo?: Timestamp | undefined;
+
+  /**
+   * Only memories that held at this time: `valid_from` is at or before it, and `valid_to` is unset or after it.
+   *
+   * @generated from field: google.protobuf.Timestamp as_of = 6;
+   */
+  asOf?: Timestamp | undefined;
+
+  /**
+   * Only memories with all of these tags.
+   *
+   * @generated from field: repeated string tags = 7;
+   */
+  tags: string[];
+
+  /**
+   * A JSON object. Only memories whose metadata contain it.
+   *
+   * @generated from field: string metadata_contains_json = 8;
+   */
+  metadataContainsJson: string;
 };
 
 /**
@@ -658,8 +754,8 @@ export type UpdateMemoryRequest = Message<"contextkeep.context.v1.UpdateMemoryRe
   memory?: MemoryInput | undefined;
 
   /**
-   * The fields to change: any of `text`, `kind`, `confidence`, `source` (replaces all sources), `happened_at`, `key`
-   * and `experience`.
+   * The fields to change: any of `text`, `kind`, `confidence`, `source` (replaces all sources), `happened_at`, `key`,
+   * `experience`, `valid_from`, `valid_to`, `expires_at`, `metadata_json` and `tags`.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 3;
    */
@@ -708,6 +804,166 @@ export const UpdateMemoryResponseSchema: GenMessage<UpdateMemoryResponse> = /*@_
   messageDesc(file_contextkeep_context_v1_memories, 15);
 
 /**
+ * @generated from message contextkeep.context.v1.ListMemoryRevisionsRequest
+ */
+export type ListMemoryRevisionsRequest = Message<"contextkeep.context.v1.ListMemoryRevisionsRequest"> & {
+  /**
+   * @generated from field: string memory_id = 1;
+   */
+  memoryId: string;
+
+  /**
+   * @generated from field: string subject_user_id = 2;
+   */
+  subjectUserId: string;
+
+  /**
+   * Revisions per page, at most 500. 0: 100.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListMemoryRevisionsRequest.
+ * Use `create(ListMemoryRevisionsRequestSchema)` to create a new message.
+ */
+export const ListMemoryRevisionsRequestSchema: GenMessage<ListMemoryRevisionsRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_memories, 16);
+
+/**
+ * @generated from message contextkeep.context.v1.ListMemoryRevisionsResponse
+ */
+export type ListMemoryRevisionsResponse = Message<"contextkeep.context.v1.ListMemoryRevisionsResponse"> & {
+  /**
+   * @generated from field: repeated contextkeep.context.v1.MemoryRevision revisions = 1;
+   */
+  revisions: MemoryRevision[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListMemoryRevisionsResponse.
+ * Use `create(ListMemoryRevisionsResponseSchema)` to create a new message.
+ */
+export const ListMemoryRevisionsResponseSchema: GenMessage<ListMemoryRevisionsResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_memories, 17);
+
+/**
+ * Earlier values of a memory. Its fields mean the same as those of the memory.
+ *
+ * @generated from message contextkeep.context.v1.MemoryRevision
+ */
+export type MemoryRevision = Message<"contextkeep.context.v1.MemoryRevision"> & {
+  /**
+   * The version of the memory that had these values.
+   *
+   * @generated from field: int32 version = 1;
+   */
+  version: number;
+
+  /**
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.MemoryKind kind = 3;
+   */
+  kind: MemoryKind;
+
+  /**
+   * @generated from field: double confidence = 4;
+   */
+  confidence: number;
+
+  /**
+   * @generated from field: repeated contextkeep.context.v1.MemorySource sources = 5;
+   */
+  sources: MemorySource[];
+
+  /**
+   * @generated from field: google.protobuf.Timestamp happened_at = 6;
+   */
+  happenedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string key = 7;
+   */
+  key: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.MemoryExperience experience = 8;
+   */
+  experience?: MemoryExperience | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp valid_from = 9;
+   */
+  validFrom?: Timestamp | undefined;
+
+  /**
+   * As the caller stated it. Unset: the caller stated no end.
+   *
+   * @generated from field: google.protobuf.Timestamp valid_to = 10;
+   */
+  validTo?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp expires_at = 11;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string metadata_json = 12;
+   */
+  metadataJson: string;
+
+  /**
+   * @generated from field: repeated string tags = 13;
+   */
+  tags: string[];
+
+  /**
+   * When a correction replaced these values.
+   *
+   * @generated from field: google.protobuf.Timestamp replaced_at = 14;
+   */
+  replacedAt?: Timestamp | undefined;
+
+  /**
+   * The subject of the credential that replaced them.
+   *
+   * @generated from field: string replaced_by = 15;
+   */
+  replacedBy: string;
+
+  /**
+   * Where an import took the revision from. Unset: no import wrote it.
+   *
+   * @generated from field: contextkeep.context.v1.Imported imported = 16;
+   */
+  imported?: Imported | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.MemoryRevision.
+ * Use `create(MemoryRevisionSchema)` to create a new message.
+ */
+export const MemoryRevisionSchema: GenMessage<MemoryRevision> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_memories, 18);
+
+/**
  * @generated from message contextkeep.context.v1.ForgetMemoryRequest
  */
 export type ForgetMemoryRequest = Message<"contextkeep.context.v1.ForgetMemoryRequest"> & {
@@ -734,7 +990,7 @@ export type ForgetMemoryRequest = Message<"contextkeep.context.v1.ForgetMemoryRe
  * Use `create(ForgetMemoryRequestSchema)` to create a new message.
  */
 export const ForgetMemoryRequestSchema: GenMessage<ForgetMemoryRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_memories, 16);
+  messageDesc(file_contextkeep_context_v1_memories, 19);
 
 /**
  * @generated from message contextkeep.context.v1.ForgetMemoryResponse
@@ -747,7 +1003,7 @@ export type ForgetMemoryResponse = Message<"contextkeep.context.v1.ForgetMemoryR
  * Use `create(ForgetMemoryResponseSchema)` to create a new message.
  */
 export const ForgetMemoryResponseSchema: GenMessage<ForgetMemoryResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_memories, 17);
+  messageDesc(file_contextkeep_context_v1_memories, 20);
 
 /**
  * @generated from message contextkeep.context.v1.ConsolidateMemoriesRequest
@@ -790,7 +1046,7 @@ export type ConsolidateMemoriesRequest = Message<"contextkeep.context.v1.Consoli
  * Use `create(ConsolidateMemoriesRequestSchema)` to create a new message.
  */
 export const ConsolidateMemoriesRequestSchema: GenMessage<ConsolidateMemoriesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_memories, 18);
+  messageDesc(file_contextkeep_context_v1_memories, 21);
 
 /**
  * The merges and promotions of a plan, planned or applied.
@@ -833,7 +1089,7 @@ export type ConsolidateMemoriesResponse = Message<"contextkeep.context.v1.Consol
  * Use `create(ConsolidateMemoriesResponseSchema)` to create a new message.
  */
 export const ConsolidateMemoriesResponseSchema: GenMessage<ConsolidateMemoriesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_memories, 19);
+  messageDesc(file_contextkeep_context_v1_memories, 22);
 
 /**
  * @generated from message contextkeep.context.v1.MergedMemories
@@ -866,7 +1122,7 @@ export type MergedMemories = Message<"contextkeep.context.v1.MergedMemories"> & 
  * Use `create(MergedMemoriesSchema)` to create a new message.
  */
 export const MergedMemoriesSchema: GenMessage<MergedMemories> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_memories, 20);
+  messageDesc(file_contextkeep_context_v1_memories, 23);
 
 /**
  * A lesson that runs taught.
@@ -901,7 +1157,7 @@ export type PromotedLesson = Message<"contextkeep.context.v1.PromotedLesson"> & 
  * Use `create(PromotedLessonSchema)` to create a new message.
  */
 export const PromotedLessonSchema: GenMessage<PromotedLesson> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_memories, 21);
+  messageDesc(file_contextkeep_context_v1_memories, 24);
 
 /**
  * @generated from enum contextkeep.context.v1.MemoryKind
@@ -941,6 +1197,20 @@ export enum MemoryKind {
    * @generated from enum value: MEMORY_KIND_OBSERVATION = 4;
    */
   OBSERVATION = 4,
+
+  /**
+   * Something that happened, or will happen, at a time.
+   *
+   * @generated from enum value: MEMORY_KIND_EVENT = 5;
+   */
+  EVENT = 5,
+
+  /**
+   * Something that the user or an assistant promised to do.
+   *
+   * @generated from enum value: MEMORY_KIND_COMMITMENT = 6;
+   */
+  COMMITMENT = 6,
 }
 
 /**
@@ -1006,8 +1276,14 @@ export const Memories: GenService<{
    * embedding in the background; `state` shows the progress.
    *
    * A `key` names the subject of a statement ("home_town"). Among the memories with the same key, app and agent bundle,
-   * the one with the latest `happened_at` is current. It supersedes the one before, which stays with its date and names
-   * its successor in `superseded_by`. Memories of one key that differ name each other in `contradicts`.
+   * the one with the latest `valid_from` is current. It supersedes the one before, which stays with its dates and names
+   * its successor in `superseded_by`. Memories of one key that differ name each other in `contradicts`. Without a key,
+   * rules find the subject of facts and preferences in a few plain forms, such as "I moved from Bergen to Oslo in May"
+   * or "Kim's manager is Ola"; such memories supersede each other in the same way. Other texts have no subject.
+   *
+   * A statement that is stored already is not stored again: the call answers that memory, with one more source. The
+   * memory must have the same kind, key, app and agent bundle, its text may differ in case, spaces and final
+   * punctuation, and no other statement of its subject may lie between the two. Experiences are always new memories.
    *
    * Reasons: INVALID_ARGUMENT (the text is blank; the kind, confidence or quality is not valid; `experience` is set but
    * the kind is another one), SUBJECT_REQUIRED, LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
@@ -1058,10 +1334,10 @@ export const Memories: GenService<{
     output: typeof ListMemoriesResponseSchema;
   },
   /**
-   * Correct a memory; the service keeps nothing of the old values. To record a change over time instead, retain a new
-   * memory with the same key.
+   * Correct a memory. The values before are kept, and ListMemoryRevisions returns them. To record a change over time
+   * instead, retain a new memory with the same key.
    *
-   * Reasons: those of RetainMemory, MEMORY_NOT_FOUND, VERSION_CONFLICT.
+   * Reasons: those of RetainMemory, MEMORY_NOT_FOUND, VERSION_CONFLICT, LIMIT_EXCEEDED (the memory has 1,000 revisions).
    *
    * @generated from rpc contextkeep.context.v1.Memories.UpdateMemory
    */
@@ -1071,7 +1347,20 @@ export const Memories: GenService<{
     output: typeof UpdateMemoryResponseSchema;
   },
   /**
-   * Delete a memory for good, with its index entries. If the memory superseded another one, the next memory of the key
+   * List the earlier values of a memory, newest first. Each correction leaves one revision. Empty: the memory was never
+   * corrected.
+   *
+   * Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, MEMORY_NOT_FOUND, SUBJECT_REQUIRED, PERMISSION_DENIED.
+   *
+   * @generated from rpc contextkeep.context.v1.Memories.ListMemoryRevisions
+   */
+  listMemoryRevisions: {
+    methodKind: "unary";
+    input: typeof ListMemoryRevisionsRequestSchema;
+    output: typeof ListMemoryRevisionsResponseSchema;
+  },
+  /**
+   * Delete a memory for good, with its revisions and index entries. If the memory superseded another one, the next memory of the key
    * supersedes that one now, or it is current again.
    *
    * Reasons: MEMORY_NOT_FOUND, SUBJECT_REQUIRED, REQUEST_ID_REUSED.
