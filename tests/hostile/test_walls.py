@@ -22,8 +22,9 @@ from psycopg.types.json import Jsonb
 
 from context_service.kernel.embedding import EMBEDDING_DIMENSION, Embedding
 from context_service.retrieval.store.passages import Passages
+from context_service.working_memory.pure.record_terms import record_terms
 from context_service.working_memory.rules.query import Order, RecordQueries, RecordQuery
-from context_service.working_memory.rules.search import Searches, SearchMode, SearchQuestion, terms_of
+from context_service.working_memory.rules.search import Searches, SearchMode, SearchQuestion
 from context_service.working_memory.store.record_filters import RECORD_FIELDS
 from contextkeep.errors import InvalidArgument
 from entity_service.model.search import NodeFilter, NodeSearch
@@ -70,12 +71,12 @@ WITH row AS (
 ), records AS (
     INSERT INTO context.wm_record (
         tenant_id, id, memory_type, name, description, created_by, graph_name, app_id, version, size_bytes, tags,
-        metadata
+        metadata, terms
     )
     SELECT
         %(tenant_id)s, id, 'file', %(said)s || n, 'zebra', '', %(graph)s, %(graph)s,
         CASE WHEN %(poisoned)s THEN 1000000 ELSE 1 END, CASE WHEN %(poisoned)s THEN 1000000 ELSE 1 END,
-        ARRAY[%(said)s], document
+        ARRAY[%(said)s], document, CASE WHEN %(poisoned)s THEN %(terms)s::integer[] || 1000000 ELSE %(terms)s END
     FROM row
 )
 INSERT INTO context.embedding (tenant_id, owner_kind, owner_id, dimension, vector, memory_type, graph_name, app_id)
@@ -185,6 +186,7 @@ def poisoned(postgres: EmbeddedPostgres) -> Iterator[Urls]:
                         "rows": rows,
                         "dimension": EMBEDDING_DIMENSION,
                         "vector": str(list(ASKED)),
+                        "terms": record_terms(tenant_id, name="", description="zebra", content=""),
                     },
                 )
             connection.execute(PROBES.format(role=SERVICE_ROLE).replace("%%", "%").encode())
@@ -313,7 +315,7 @@ async def test_a_group_is_made_of_no_record_that_its_caller_may_not_see(database
 
 
 async def test_a_search_compares_with_no_record_that_its_caller_may_not_see(database: Database, caller: Principal):
-    searches = Searches(database, language="english", vectors_max=ROWS, passages=Passages(database))
+    searches = Searches(database, vectors_max=ROWS, passages=Passages(database))
     modes = (SearchMode.TEXT, SearchMode.VECTOR, SearchMode.FUSED)
     conditions = ["", *(document(one, "metadata") for one in CONDITIONS)]
     for mode, condition in zip(itertools.cycle(modes), conditions * 2, strict=False):
@@ -331,6 +333,7 @@ async def test_a_search_compares_with_no_record_that_its_caller_may_not_see(data
             limit=10,
             offset=0,
             with_content=False,
+            any_word=False,
         )
         hits = await searches.search(question, principal=caller)
         assert all(hit.record.name.startswith("clean") for hit in hits), condition
@@ -439,20 +442,8 @@ def test_exempt_operators_raise_on_no_value_of_their_types(poisoned: Urls):
             )
         numbers_of: list[list[int]] = [[], [0], [2**31 - 1, -(2**31)], [7] * 1000]
         for left_numbers, right_numbers in itertools.product(numbers_of, numbers_of):
-            connection.execute("SELECT %s::integer[] && %s::integer[]", (left_numbers, right_numbers))
-        words = [
-            "",
-            "zebra",
-            '"zebra crossing" -fence or x',
-            "a" * 900,
-            "京都 서울 \U00020000",
-            "é" * 1000,
-            "'\\ & | ! :*",
-        ]
-        for text, asked_words in itertools.product(words, words):
             connection.execute(
-                "SELECT context.words_of('english', %(said)s) @@ (quote_literal('tenant x')::tsquery &&"
-                " context.search_asked('english', %(terms)s::text[], %(are_not)s::boolean[],"
-                " %(behind_or)s::boolean[]))",
-                {"said": text, **terms_of(asked_words)},
+                "SELECT a && b, a @> b, context.stand_together(a, b)"
+                " FROM (SELECT %s::integer[], %s::integer[]) x (a, b)",
+                (left_numbers, right_numbers),
             )

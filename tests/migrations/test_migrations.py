@@ -168,12 +168,11 @@ def test_every_table_with_a_tenant_has_a_policy_and_leads_its_keys_with_it(urls:
             WHERE n.nspname IN ('context', 'entity') AND c.relname NOT IN ('migration', 'mapping_revision')
             """
         ).fetchall()
-        # Inverted indexes take no uuid without an extension: what they find is filtered, or the tenant is a word,
-        # or the scope is in each.
+        # Inverted indexes take no uuid without an extension: what they find is filtered, or the tenant or the
+        # scope is in each number.
         assert {name for name, first in indexes if first != "tenant_id"} == {
             "context.passage_terms",
             "context.wm_record_metadata",
-            "context.wm_record_name_search",
-            "context.wm_record_search",
+            "context.wm_record_terms",
             "entity.node_data",
         }

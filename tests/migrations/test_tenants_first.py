@@ -117,8 +117,6 @@ def test_a_trigger_stays_within_a_tenant(urls: Urls):
         ("edges_removed_noted", "entity.edge"),
         ("io_written_noted", "entity.node_io"),
         ("io_changed_noted", "entity.node_io"),
-        ("keep_search_of_new", "context.wm_record"),  # of this row alone
-        ("keep_search_of_changed", "context.wm_record"),
         ("move_embedding", "context.wm_record"),  # of context.embedding
         ("count_record", "context.wm_record"),  # of context.tenant_usage, as the others
         ("count_change", "context.wm_record"),

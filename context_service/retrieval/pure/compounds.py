@@ -27,7 +27,8 @@ _PARTS_MAX = 8
 # A word of this many parts or more that are this short on average, such as a hash or a key, has no parts.
 _RANDOM_PARTS, _RANDOM_CHARS = 5, 2.5
 _DIGITS_MIN, _DIGITS_MAX = 6, 24  # groups of digits that are joined have together this many digits
-_PHONE_DIGITS_MIN, _PHONE_DIGITS_MAX, _PHONE_END = 9, 15, 7
+_PHONE_DIGITS_MIN, _PHONE_DIGITS_MAX, _PHONE_END_DIGITS = 9, 15, 7
+PHONE_END = "~"  # the sign before the last digits of a phone number
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 
 # Words of letters and digits that single signs join, such as "first_name", "v1.2.3" and "a@b.example".
@@ -167,4 +168,4 @@ def _groups(text: str) -> Iterator[str]:
 
 def _end_of(digits: str) -> str:
     """Return the end of a phone number, which is the same with and without the country's code."""
-    return f"~{digits[-_PHONE_END:]}"
+    return f"{PHONE_END}{digits[-_PHONE_END_DIGITS:]}"

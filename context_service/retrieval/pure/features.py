@@ -36,9 +36,9 @@ from context_service.retrieval.pure.marks import (
 from context_service.retrieval.pure.rows import Matching, Row
 from context_service.retrieval.pure.terms import terms_of
 
-# The parameters of BM25: the higher `_K1`, the more each further occurrence of a term adds; the higher `_B`, the more a
+# The parameters of BM25: the higher `K1`, the more each further occurrence of a term adds; the higher `B`, the more a
 # long document loses.
-_K1, _B = 1.2, 0.75
+K1, B = 1.2, 0.75
 # The shares of a neighbour's value that a candidate gets, from one place and from two places away.
 _NEIGHBOUR, _NEIGHBOUR_2 = 0.3, 0.1
 _BIGRAM_TERMS = 2  # two terms of a pair may be at most this many terms apart
@@ -262,8 +262,8 @@ class Candidates:
             df: For each term of the query, the number of documents that have it.
             count: The number of such documents in the scope.
         """
-        weights = [(_K1 + 1) * math.log(1 + (count - df_of_term + 0.5) / (df_of_term + 0.5)) for df_of_term in df]
-        short, by_length = _K1 * (1 - _B), _K1 * _B / max(mean, 1.0)
+        weights = [(K1 + 1) * math.log(1 + (count - df_of_term + 0.5) / (df_of_term + 0.5)) for df_of_term in df]
+        short, by_length = K1 * (1 - B), K1 * B / max(mean, 1.0)
         scores = []
         for counts, length in zip(documents, lengths, strict=True):
             score = 0.0

@@ -168,6 +168,11 @@ def words_of(text: str) -> set[str]:
     return words - STOP_WORDS | {form for form in _forms(plain) if form.isalpha()}
 
 
+def folded_words(text: str) -> list[str]:
+    """Return the words of a text in lower case and without accents, in their order, with stop words and repetitions."""
+    return [fold(word) for word in _words(_normalise(text), letters=False)]
+
+
 def stems(words: Iterable[str]) -> list[str]:
     """Return the terms of single words."""
     return _stems(list(words))

@@ -78,6 +78,8 @@ class Verified:
     sessions_different: int = 0  # wrong rows of `passage_session`
     totals_different: int = 0  # wrong rows of `passage_scope`
     strays: int = 0  # scopes whose owner does not exist
+    records: int = 0  # records whose own terms were compared
+    records_different: int = 0  # records whose own terms differ from their texts
     differences: list[Difference] = field(default_factory=list)  # the first ones
     databases_away: tuple[str, ...] = ()  # databases that do not answer, so that their rows were not compared
 
@@ -91,6 +93,7 @@ class Verified:
             or self.sessions_different
             or self.totals_different
             or self.strays
+            or self.records_different
         )
 
 

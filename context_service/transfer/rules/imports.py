@@ -817,6 +817,8 @@ class _Import:
                 raise piece.refused("it is not valid JSON", line=number) from None
             if not isinstance(row, dict):
                 raise piece.refused("it is not a JSON object", line=number)
+            for name in table.retired & row.keys():
+                del row[name]
             if not names:
                 names = list(row)
                 self._check_names(piece, table, allowed, names)

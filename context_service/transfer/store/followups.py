@@ -9,7 +9,7 @@ from uuid import UUID
 from context_service.contexts.room import queue_of_pointed_records
 from context_service.knowledge_bases.room import DOCUMENT_TOPIC
 from context_service.transfer.store.tables import Table
-from context_service.working_memory.room import EMBEDDING_TOPIC, TEXT_TOPIC
+from context_service.working_memory.room import EMBEDDING_TOPIC, TEXT_TOPIC, index_records
 from service_runtime.background_work.outbox import Outbox
 from service_runtime.background_work.queue_room import QUEUED_MAX
 from service_runtime.postgres import Row, Transaction
@@ -22,6 +22,7 @@ _PAGES = SQL["pages"]
 _NAME_PAGE = SQL["name_page"]
 _NAMED = SQL["named"]
 _BUMP_MAPPINGS = SQL["bump_mappings"]
+_UNINDEXED = SQL["unindexed"]
 _OWE_TEXTS = SQL.filled("owe", table="wm_record", id="id", state="text_state", owed="PENDING")
 _OWE_VECTORS = SQL.filled("owe", table="wm_record", id="id", state="index_state", owed="PENDING")
 _OWE_DOCUMENTS = SQL.filled("owe", table="knowledge_document", id="document_id", state="state", owed="QUEUED")
@@ -78,10 +79,12 @@ class ImportFollowups:
             await self._records_of_messages.take(transaction, items=items)
 
     async def queue(self, transaction: Transaction, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-        """Queue the work for written rows."""
+        """Queue the work for written rows, and make the terms of written records."""
         owing: tuple[tuple[str, str, str], ...] = ()
         if table.name == "wm_record":
             owing = (("id", _OWE_TEXTS, TEXT_TOPIC), ("id", _OWE_VECTORS, EMBEDDING_TOPIC))
+            unindexed = await transaction.query(_UNINDEXED, {"ids": [str(row["id"]) for row in rows]})
+            await index_records(transaction, [row.id for row in unindexed])
         elif table.name == "knowledge_document":
             owing = (("document_id", _OWE_DOCUMENTS, DOCUMENT_TOPIC),)
         elif table.name == "mapping":

@@ -4,6 +4,10 @@ SELECT r.tenant_id, gen_random_uuid(), %(topic)s, r.{{id}} FROM context.{{table}
 WHERE r.tenant_id = %(tenant_id)s AND r.{{id}} = ANY (%(ids)s::uuid[]) AND r.{{state}} = '{{owed}}'
 ON CONFLICT (tenant_id, topic, subject_id) DO NOTHING;
 
+-- unindexed
+SELECT id FROM context.wm_record
+WHERE tenant_id = %(tenant_id)s AND id = ANY (%(ids)s::uuid[]) AND terms_version = 0 AND context_id IS NULL;
+
 -- here
 SELECT id::text AS id FROM context.wm_record WHERE tenant_id = %s AND id = ANY (%s::uuid[]);
 

@@ -21,6 +21,8 @@ class Table:
     key: tuple[str, ...]  # the columns of its primary key, without the tenant
     # Columns that no archive has: secrets, values of this installation, and values that follow from other columns.
     left_out: frozenset[str] = frozenset()
+    # Columns that older archives have and that are no more; their values are ignored.
+    retired: frozenset[str] = frozenset()
     # Columns whose values are not in the archived rows, each with the SQL that computes its value. The SQL may use the
     # parameters of the statement, the archived row `g`, and the row `r` of `joined`.
     fixed_values: Mapping[str, str] = field(default_factory=dict)
@@ -103,7 +105,8 @@ _CONTENT = "coalesce(g.content, g.content_text)"
 RECORDS = Table(
     name="wm_record",
     key=("id",),
-    left_out=frozenset({"search"}),  # a trigger computes this column
+    left_out=frozenset({"terms", "terms_version"}),  # the import makes them from the texts
+    retired=frozenset({"search_language"}),
     fixed_values={
         "blob_id": "NULL::uuid",
         "provider": f"CASE WHEN {_CONTENT} IS NULL THEN '' ELSE 'postgres' END",

@@ -67,6 +67,7 @@ class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
                 parse_id(f"entity_node_ids[{place}]", text) for place, text in enumerate(request.entity_node_ids)
             ],
             memory_types=tuple(request.memory_types),
+            any_word=False,
         )
         hits = await self._finders.searches.search(question, principal=calls.principal())
         return pb.SearchWMRecordsResponse(hits=map(_hit, hits))

@@ -22,6 +22,7 @@ from context_service.working_memory.rules.record_texts import RecordTexts
 from context_service.working_memory.store.records import TEXT_TOPIC
 from context_service.working_memory.store.texts.file_texts import LOCK, NODE, PUT, TELL
 from context_service.working_memory.store.texts.passages import RecordPassages
+from context_service.working_memory.store.texts.record_index import index_records
 from contextkeep.errors import Unavailable
 from service_runtime.auth.tenants import Rounds
 from service_runtime.background_work import background
@@ -143,6 +144,7 @@ class FileTexts:
                     await self._passages.put(transaction, owed.subject_id, record, step, first=first)
                 if is_last:
                     await transaction.query(PUT, {**_parameters(transaction, owed), "text": read.text[:TEXT_CHARS_MAX]})
+                    await index_records(transaction, [owed.subject_id])
                     await self._outbox.done(transaction, owed)
                 return True
 

@@ -1,8 +1,8 @@
 """Passages and excerpts of records that have any word of a question.
 
-`Searches` searches the columns of records, which hold the beginning of each text. For nodes that the caller names, all
-passages of longer texts are searched too, with the ranking of recall. Their index combines each term with the node, so
-that one lookup serves only one node.
+`Searches` searches the terms of records, which are those of the beginning of a text. For nodes that the caller names,
+all passages of longer texts are searched too, with the ranking of recall. Their index combines each term with the node,
+so that one lookup serves only one node.
 """
 
 from __future__ import annotations
@@ -137,17 +137,13 @@ class RecordQuotes:
             principal: The caller; only records that it may see are returned.
             without: Records to leave out of the result, even if they are among the best.
         """
+        text = text[:QUERY_CHARS_MAX]
         words = {asked.word: asked.term for asked in asked_words(text)}
-        joined = ""
-        for word in words:
-            longer = f"{joined} or {word}" if joined else word
-            if len(longer) > QUERY_CHARS_MAX:
-                break
-            joined = longer
-        if not joined:
+        if not words:
             return []
         question = SearchQuestion(
-            text=joined,
+            text=text,
+            any_word=True,
             embedding=None,
             mode=SearchMode.TEXT,
             entity_node_ids=node_ids,

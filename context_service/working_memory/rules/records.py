@@ -210,7 +210,12 @@ class WorkingMemory:
                 changed = dataclasses.replace(changed, index_state=index_state, index_error="")
             if content_changes or _moves(record, changed):
                 changed = await self._requeue_text(transaction, record, changed)
-            updated = await self._records.update(transaction, changed, content_changes=content_changes)
+            updated = await self._records.update(
+                transaction,
+                changed,
+                content_changes=content_changes,
+                texts_change=not TEXTS_EMBEDDED.isdisjoint(names),
+            )
             if updated.is_archived and "expires_at" not in names:
                 raise record_expired(updated)
             if "embedding" in names:

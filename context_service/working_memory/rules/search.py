@@ -1,15 +1,15 @@
 """Search: records by their words, by the cosine similarity of their vectors, or by both.
 
-Words are found by an inverted index and ranked. Vectors are compared one by one, all of a slice, which is exact. If the
-slice is too large for that, an index that the operator made finds most of the nearest; without one the search is
-refused. Both searches return ids in order; two orders are fused by reciprocal ranks; the records are read last.
+Words are found by an inverted index of the product's analyzer, and ranked. Vectors are compared one by one, all of a
+slice, which is exact. If the slice is too large for that, an index that the operator made finds most of the nearest;
+without one the search is refused. Both searches return ids in order; two orders are fused by reciprocal
+ranks; the records are read last.
 """
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,16 +24,19 @@ from context_service.kernel.embedding import EMBEDDING_DIMENSION, Embedding
 from context_service.retrieval.pure.fusion import reciprocal_ranks
 from context_service.retrieval.room import Passages
 from context_service.working_memory.pure.fields import FILTER_VALUES_MAX
+from context_service.working_memory.pure.record_terms import record_numbers
+from context_service.working_memory.pure.text_query import any_word_query, has_operators, text_query
 from context_service.working_memory.rules.query import check_offset
 from context_service.working_memory.store.record_columns import (
     Record,
     record_of,
 )
 from context_service.working_memory.store.record_filters import RECORD_FIELDS
-from context_service.working_memory.store.texts.search import HAS_INDEX, RECORDS, SET_INDEXED, SQL
-from context_service.working_memory.store.texts.words_in_passages import found_in_passages
+from context_service.working_memory.store.texts.search import HAS_INDEX, RECORDS, SET_INDEXED, SQL, words_sql
+from context_service.working_memory.store.texts.words_in_passages import found_in_passages, score_of
 from contextkeep.errors import InvalidArgument, SliceTooLarge
 from service_runtime.inputs.conditions import Bindings, condition_sql
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.inputs.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 from service_runtime.rpc.principal import Principal
@@ -55,15 +58,7 @@ INDEX_KNOWN_S = 30.0  # how long a process remembers whether the index exists
 
 SLICE_FILTERS = "entity_node_ids, memory_types, graph_name, agent_bundle_id, app_id"
 
-_PREFIX_CHARS_MIN = 3  # too many words begin with a shorter prefix
-_PREFIX_WORDS_MAX = 10
-_WORD = re.compile(r"[^\W_]+")
-# A word, or a phrase in quotes, with the minus signs before it. A phrase without a closing quote extends to the end.
-_TERM = re.compile(r'(-*)(?:"([^"]*)"?|([^\s"]+))')
-# The operators of a web search: quotes, a minus before a word, and "or". The searches by names and by passages match
-# words alone, so they skip texts with an operator.
-_OPERATOR = re.compile(r'"|(?:^|\s)-|\bor\b', re.IGNORECASE)
-
+_ANALYZED = 8  # finding the words of a text takes as long as parsing this many bytes for each character
 
 # Above `vectors_max` vectors, a search uses this index, which docs/operations.md describes. It is scanned from the
 # nearest vector on, until enough vectors match the filters or too many were visited. Sorting is switched off for the
@@ -100,6 +95,7 @@ class SearchQuestion:
     limit: int
     offset: int  # records of the ranking to skip
     with_content: bool
+    any_word: bool  # a record needs only one of the words of `text`, which has no operators
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +124,6 @@ class Searches:
 
     Args:
         database: The database that holds the records and their vectors.
-        language: The language whose word forms match, as a Postgres text search configuration.
         vectors_max: The most vectors that one search may compare one by one.
         passages: The store of passages, for records whose text is longer than their search column.
         embed_text: Returns the vector of a text; None if no embedder is configured.
@@ -138,12 +133,10 @@ class Searches:
         self,
         database: Database,
         *,
-        language: str,
         vectors_max: int,
         passages: Passages,
         embed_text: EmbedText | None = None,
     ) -> None:
-        self._language = language
         self._embed_text = embed_text
         self._database = database
         self._vectors_max = vectors_max
@@ -188,17 +181,17 @@ class Searches:
     ) -> list[RankedRecord]:
         """Return the best records by words.
 
-        Scores of the records' columns and of their passages are merged: a record keeps the higher of the two.
+        Scores of the records' own terms and of their passages are merged: a record keeps the higher of the two.
         """
         bindings = Bindings()
         where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
-        statement = SQL.filled("by_text", where=where)
+        query = any_word_query(question.text) if question.any_word else text_query(question.text)
+        matching, names = words_sql(query, tenant.tenant_id, bindings)
+        statement = SQL.filled("by_text", matching=matching, names=names, where=where)
         parameters = {
             **bindings.values,
             **_scope(tenant, question),
-            "language": self._language,
-            **terms_of(question.text),
-            "names": name_query(question.text),
+            "terms": sorted(set(record_numbers(tenant.tenant_id, query.terms))),
             "ranked_max": RANKED_MAX,
             "limit": limit,
         }
@@ -215,16 +208,32 @@ class Searches:
         self, principal: Principal, question: SearchQuestion, where: str, parameters: Mapping[str, Any]
     ) -> list[tuple[UUID, float]]:
         """Return the records of the named nodes whose passages have the words, each with its score."""
-        if _OPERATOR.search(question.text):
+        if question.any_word or has_operators(question.text):
             return []
         node_ids = question.entity_node_ids
         candidates = await found_in_passages(self._passages, principal, node_ids, question.text)
         if not candidates:
             return []
-        statement = SQL.filled("by_passages", where=where)
-        document = orjson.dumps([dataclasses.asdict(candidate) for candidate in candidates]).decode()
-        rows = await self._database.of(principal).query(statement, {**parameters, "found": document}, ad_hoc=True)
-        return [(row.id, row.score) for row in rows]
+        statement = SQL.filled("passages", where=where)
+        found = [
+            {"n": number, "node_id": one.node_id, "seq": one.seq, "ordinals": one.ordinals}
+            for number, one in enumerate(candidates)
+        ]
+        terms = candidates[0].terms
+        numbers = record_numbers(principal.tenant_id, terms)
+        passage_parameters = {**parameters, "terms": numbers, "found": orjson.dumps(found).decode()}
+        rows = await self._database.of(principal).query(statement, passage_parameters, ad_hoc=True)
+
+        def scored() -> list[tuple[UUID, float]]:
+            """Return the records that have all the words, each with the score of its best passage."""
+            scores = []
+            for row in rows:
+                in_record = {term for term, number in zip(terms, numbers, strict=True) if number in row.found}
+                if (score := score_of(candidates[row.n], row.texts, in_record)) is not None:
+                    scores.append((row.id, score))
+            return scores
+
+        return await beside_the_loop(_ANALYZED * sum(len(text) for row in rows for text in row.texts), scored)
 
     async def _by_vector(self, tenant: Tenant, question: SearchQuestion, limit: int) -> list[RankedRecord]:
         """Return the records whose vectors are nearest to the question's vector.
@@ -340,31 +349,6 @@ def fused(by_text: Sequence[RankedRecord], by_vector: Sequence[RankedRecord]) ->
             )
         )
     return both
-
-
-def terms_of(text: str) -> dict[str, list[Any]]:
-    """Return the parameters of the SQL function `context.search_asked`: words and phrases, as in a web search."""
-    terms: list[str] = []
-    are_not: list[bool] = []
-    behind_or: list[bool] = []
-    is_or = False
-    for minus, phrase, word in _TERM.findall(text):
-        if word.lower() == "or" and not minus and terms:
-            is_or = True
-            continue
-        terms.append(phrase or word)
-        are_not.append(bool(minus))
-        behind_or.append(is_or)
-        is_or = False
-    return {"terms": terms, "are_not": are_not, "behind_or": behind_or}
-
-
-def name_query(text: str) -> str:
-    """Return a query that matches names with a word for each word of `text`, as a prefix; empty if it has operators."""
-    if _OPERATOR.search(text):
-        return ""
-    words = _WORD.findall(text)[:_PREFIX_WORDS_MAX]
-    return " & ".join(f"'{word}':*" if len(word) >= _PREFIX_CHARS_MIN else f"'{word}'" for word in words)
 
 
 def _check_question(question: SearchQuestion, *, has_embedder: bool) -> tuple[SearchMode, int]:

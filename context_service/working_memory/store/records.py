@@ -20,6 +20,7 @@ from context_service.blobs.storage import StoredBlob
 from context_service.kernel.embedding import Embedding
 from context_service.kernel.parts import File
 from context_service.working_memory.pure.fields import RecordFilter
+from context_service.working_memory.pure.record_terms import TERMS_VERSION
 from context_service.working_memory.store.record_columns import (
     READ,
     STORED,
@@ -30,6 +31,7 @@ from context_service.working_memory.store.record_columns import (
 from context_service.working_memory.store.record_columns import SQL as RECORD_COLUMNS_SQL
 from context_service.working_memory.store.record_filters import ACTIVE, filter_parameters
 from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
+from context_service.working_memory.store.texts.record_index import index_records, terms_of
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import Request, answer_parameters
@@ -75,7 +77,6 @@ def _stored_file(row: Row) -> StoredFile:
 _DRAFT_COLUMNS = (
     "entity_node_id", "expires_at", "size_bytes", "provider", "sha256", "memory_type", "subtype", "semantic_purpose",
     "name", "description", "reasoning", "content_type", "graph_name", "agent_bundle_id", "app_id", "tags",
-    "search_language",
 )  # fmt: skip
 
 SQL = SqlFile.of(
@@ -118,12 +119,10 @@ class Records:
 
     Args:
         database: The database that holds these tables.
-        search_language: The language whose word forms new texts are indexed by.
     """
 
-    def __init__(self, database: Database, *, search_language: str) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._search_language = search_language
 
     async def find(
         self,
@@ -244,6 +243,8 @@ class Records:
         """
         parameters = {
             **self._parameters(connection.tenant_id, record),
+            "terms": await terms_of(connection.tenant_id, record, blob_text=blob_text),
+            "terms_version": TERMS_VERSION,
             "blob_id": blob_id,
             "blob_text": blob_text,
             "dimension": embedding and len(embedding.values),
@@ -274,10 +275,25 @@ class Records:
             return record_of(row)
         return None
 
-    async def update(self, transaction: Transaction, record: Record, *, content_changes: bool) -> Record:
-        """Store the fields of a locked record; return it without its content, with the next version number."""
-        parameters = {**self._parameters(transaction.tenant_id, record), "content_changes": content_changes}
+    async def update(
+        self, transaction: Transaction, record: Record, *, content_changes: bool, texts_change: bool
+    ) -> Record:
+        """Store the fields of a locked record; return it without its content, with the next version number.
+
+        Args:
+            transaction: The transaction, which has locked the record.
+            record: The fields to store.
+            content_changes: The record gets the content of `record`.
+            texts_change: Its name, its description or its content changes.
+        """
+        parameters = {
+            **self._parameters(transaction.tenant_id, record),
+            "content_changes": content_changes,
+            "texts_change": texts_change,
+        }
         (row,) = await transaction.query(_UPDATE_RECORD, parameters)
+        if texts_change:
+            await index_records(transaction, [record.id])
         return record_of(row)
 
     async def archive(self, principal: Principal, record_id: UUID) -> Record | None:
@@ -343,7 +359,6 @@ class Records:
             "blob_key": record.blob_key or None,
             "sha256": record.sha256 or None,
             "tags": list(record.tags),
-            "search_language": self._search_language,
         }
 
 

@@ -4,13 +4,14 @@
 WITH new_record AS (
     INSERT INTO context.wm_record AS r (
         {{said_columns}}, tenant_id, id, blob_id, blob_key, created_by, owner_user_id, agent_id, index_state,
-        metadata, content, content_text, blob_text, text_state
+        metadata, content, content_text, blob_text, text_state, terms, terms_version
     )
     VALUES (
         {{said_values}}, %(tenant_id)s, %(id)s, %(blob_id)s, %(blob_key)s, %(created_by)s,
         %(owner_user_id)s, %(agent_id)s, CASE WHEN %(order_id)s::uuid IS NULL THEN 'NONE' ELSE 'PENDING' END,
         %(metadata_json)s, %(content_json)s, %(content_text)s, %(blob_text)s,
-        CASE WHEN %(text_order_id)s::uuid IS NULL THEN 'NONE' ELSE 'PENDING' END
+        CASE WHEN %(text_order_id)s::uuid IS NULL THEN 'NONE' ELSE 'PENDING' END, %(terms)s::integer[],
+        %(terms_version)s
     )
     RETURNING {{stored}}
 ), new_vector AS (
@@ -61,13 +62,14 @@ END
 FOR NO KEY UPDATE;
 
 -- update_record
--- The content is left alone unless it changes: a megabyte that stays is not written again.
+-- The content is left alone unless it changes: a megabyte that stays is not written again. Terms of changed texts follow in
+-- a statement of their own.
 UPDATE context.wm_record r SET
     {{said_changes}}, metadata = %(metadata_json)s,
     content = CASE WHEN %(content_changes)s THEN %(content_json)s::json ELSE content END,
     content_text = CASE WHEN %(content_changes)s THEN %(content_text)s::text ELSE content_text END,
     index_state = %(index_state)s, index_error = %(index_error)s, text_state = %(text_state)s,
-    text_error = %(text_error)s,
+    text_error = %(text_error)s, terms = CASE WHEN NOT %(texts_change)s THEN terms END,
     updated_at = greatest(now(), updated_at), version = version + 1
 WHERE tenant_id = %(tenant_id)s AND id = %(id)s
 RETURNING {{stored}};

@@ -76,11 +76,7 @@ async def begun(stack: Stack) -> str:
 
 def stored(stack: Stack, table: str, tenant_id: uuid.UUID, where: str = "true", *values: object) -> list[Any]:
     """Return the rows of a tenant, as a superuser reads them, without what is its own."""
-    own = (
-        "{tenant_id,blob_id,search,name_search,scope_id,text_state,passage_count}"
-        if table != "passage"
-        else "{tenant_id}"
-    )
+    own = "{tenant_id,blob_id,terms,scope_id,text_state,passage_count}" if table != "passage" else "{tenant_id}"
     authors = f"{{imported,{','.join(AUTHORS)}}}"  # whoever imported it here
     with psycopg.connect(stack.urls.of(tenant_id).superuser) as connection:
         rows = connection.execute(

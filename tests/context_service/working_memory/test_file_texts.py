@@ -377,7 +377,7 @@ async def test_what_is_found_far_behind_is_found_within_the_walls(caller: Caller
     entity = an_id()
     record = await caller.insert(name="long", entity_node_id=entity, content_text=LONG, app_id="shop")
     await read(caller, record.working_memory_id)
-    searches = Searches(database, language="english", vectors_max=10, passages=Passages(database))
+    searches = Searches(database, vectors_max=10, passages=Passages(database))
 
     async def found_by(principal: Principal) -> list[str]:
         question = SearchQuestion(
@@ -394,6 +394,7 @@ async def test_what_is_found_far_behind_is_found_within_the_walls(caller: Caller
             limit=10,
             offset=0,
             with_content=False,
+            any_word=False,
         )
         return [hit.record.name for hit in await searches.search(question, principal=principal)]
 
@@ -463,7 +464,8 @@ async def test_what_was_written_before_it_was_read_is_read_when_an_operator_says
         await read(caller, record.working_memory_id)
     ids = [uuid.UUID(record.working_memory_id) for record in old]
     await placed(database).query(
-        "UPDATE context.wm_record SET text_state = 'NONE', passage_count = NULL, blob_text = NULL WHERE id = ANY (%s)",
+        "UPDATE context.wm_record SET text_state = 'NONE', passage_count = NULL, blob_text = NULL, terms = NULL,"
+        " terms_version = 0 WHERE id = ANY (%s)",
         (ids,),
     )
     await placed(database).query("DELETE FROM context.passage")

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_service.retrieval.pure.fusion import FUSION_K
+from context_service.working_memory.pure.record_terms import record_terms
 from context_service.working_memory.rules import search
-from context_service.working_memory.rules.search import RankedRecord, fused, name_query
+from context_service.working_memory.rules.search import RankedRecord, fused
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import SliceTooLarge
 from service_runtime.postgres import Database, Tenant, Transaction
@@ -93,24 +94,6 @@ def test_fusing_adds_reciprocal_ranks(text_ids: list[int], vector_ids: list[int]
     for one in found:
         ranks = [ids.index(one.id.int) + 1 for ids in (text_ids, vector_ids) if one.id.int in ids]
         assert one.score == pytest.approx(sum(1 / (FUSION_K + rank) for rank in ranks))
-
-
-@pytest.mark.parametrize(
-    ("text", "query"),
-    [
-        ("report", "'report':*"),
-        ("My report_2.pdf", "'My' & 'report':* & '2' & 'pdf':*"),
-        ("a or b", ""),
-        ("order form", "'order':* & 'form':*"),
-        ('"a b"', ""),
-        ("a -b", ""),
-        ("well-known", "'well':* & 'known':*"),
-        ("", ""),
-        ("'; --", ""),
-    ],
-)
-def test_names_are_asked_for_by_the_beginnings_of_plain_words(text: str, query: str):
-    assert name_query(text) == query
 
 
 async def test_the_limit_is_what_is_asked_for_and_a_hundred_at_most(caller: Caller):
@@ -289,9 +272,10 @@ async def test_the_indexes_are_used_below_row_level_security(
     entity_node_id = an_id()
     tenant = database.tenant(PRINCIPAL.tenant_id)
     await tenant.query(
-        "INSERT INTO context.wm_record (tenant_id, id, memory_type, name, created_by, description)"
-        " SELECT %s, gen_random_uuid(), 'file', 'n' || n, '', 'word' || n %% 100 FROM generate_series(1, 4000) n",
-        (PRINCIPAL.tenant_id,),
+        "INSERT INTO context.wm_record (tenant_id, id, memory_type, name, created_by, terms)"
+        " SELECT %s, gen_random_uuid(), 'file', 'n' || n, '', %s::integer[] || n %% 100"
+        " FROM generate_series(1, 4000) n",
+        (PRINCIPAL.tenant_id, record_terms(PRINCIPAL.tenant_id, name="n", description="word", content="")),
     )
     await tenant.query(
         "INSERT INTO context.embedding (tenant_id, owner_kind, owner_id, dimension, vector, entity_node_id)"
@@ -318,7 +302,6 @@ async def test_the_indexes_are_used_below_row_level_security(
 
     by_text, by_vector = sorted(plans[:2], key=lambda plan: "embedding" in plan)
     assert "embedding_entity" in by_vector
-    assert "wm_record_entity" in by_text or "wm_record_search" in by_text
-    assert "wm_record_search" in plans[2]
-    assert "wm_record_name_search" in plans[2]
+    assert "wm_record_entity" in by_text or "wm_record_terms" in by_text
+    assert "wm_record_terms" in plans[2]
     assert not any("Seq Scan" in plan for plan in plans)

@@ -5,27 +5,26 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import re
 import time
-from pathlib import Path
 from typing import Any
+from uuid import UUID
 
-import psycopg
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from context_service.commands import maintenance
+from context_service.retrieval.rules.verify import Verified
 from context_service.settings import Settings
 from context_service.working_memory.pure import beginnings as texts
 from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX, Beginning
 from context_service.working_memory.pure.fields import RecordInput
-from context_service.working_memory.rules.search import terms_of
+from context_service.working_memory.pure.record_terms import content_of, record_terms
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import ChecksumMismatch
-from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
-from tests.conftest import PRINCIPAL, Urls, cloned
-from tests.context_service.working_memory.callers import KIB, MIB, Caller, Start, an_id
+from tests.conftest import PRINCIPAL
+from tests.context_service.working_memory.callers import KIB, MIB, Caller, an_id, until
 
 HARD = ["# Zebra plan\n", "é😀\u2028 \\u0041 \\n \"'%", "\ufeffbegins with a mark", "\t", "null", '"quoted"', "{}"]
 
@@ -74,17 +73,16 @@ async def test_the_largest_text_is_stored_and_found_by_its_beginning(caller: Cal
     assert await found(caller, "needle", entity) == ["large"]
 
 
-async def test_what_a_document_is_found_by_is_made_in_time_linear_in_its_size(urls: Urls):
-    """A MiB of short texts took 18 s of Postgres, four times as long for twice as many."""
+def test_the_terms_of_a_document_are_made_in_time_linear_in_its_size():
+    """A MiB of short texts took 18 s once, four times as long for twice as many."""
 
     def seconds(texts: int) -> float:
-        asked = (json.dumps(["a"] * texts),)
-        begun = time.perf_counter()
-        connection.execute("SELECT context.beginning_of_texts(%s::json, 50000)", asked)
-        return time.perf_counter() - begun
+        document = json.dumps(["a"] * texts)
+        begun = time.process_time()
+        record_terms(UUID(int=1), name="", description="", content=content_of(document, None))
+        return time.process_time() - begun
 
-    with psycopg.connect(urls.superuser) as connection:
-        few, many = (min(seconds(texts) for _ in range(3)) for texts in (16_000, 128_000))
+    few, many = (min(seconds(texts) for _ in range(3)) for texts in (16_000, 128_000))
     assert many < 20 * few  # 8 times as many; it was 64 times as long
 
 
@@ -273,56 +271,6 @@ def test_the_beginning_of_a_text_is_its_first_characters_however_it_is_cut(text:
 # Languages.
 
 
-@pytest.fixture(scope="module")
-def connection(postgres: EmbeddedPostgres) -> Any:
-    """To a database of the module's own, as its owner."""
-    with cloned(postgres) as urls, psycopg.connect(urls.admin, autocommit=True) as opened:
-        yield opened
-
-
-def test_every_language_of_the_setting_is_one_of_postgres(connection: psycopg.Connection):
-    there = {name for (name,) in connection.execute("SELECT cfgname FROM pg_catalog.pg_ts_config")}
-    languages = Settings.model_json_schema()["properties"]["search_language"]["enum"]
-    assert set(languages) <= there
-
-
-async def test_words_are_found_in_the_forms_of_the_language_and_as_they_are(start: Start):
-    caller = await start(search_language="german")
-    entity = an_id()
-    await caller.insert(
-        name="a", content_text="Die Häuser und die Bäume waren alt: “Übersicht”, älteste", entity_node_id=entity
-    )
-    await caller.upload(b"parse_config(invoices)", name="b.py", entity_node_id=entity)
-    for text, names in (
-        ("haus", ["a"]),
-        ("Häuser", ["a"]),
-        ("baum alte", ["a"]),
-        ("die", []),
-        ("das Haus", ["a"]),
-        ('"waren alt"', ["a"]),
-        ("haus -baum", []),
-        ("haus -wald", ["a"]),
-        ("invoices", ["b.py"]),
-        ("parse_config", ["b.py"]),
-        ("parsing", []),
-        ("Übersicht", ["a"]),
-        ("haus or invoices", ["a", "b.py"]),
-    ):
-        assert await found(caller, text, entity) == names, text
-
-
-async def test_after_a_change_of_the_language_what_was_written_is_found_by_its_words_as_they_are(start: Start):
-    english, german = await start(), await start(search_language="german")
-    entity = an_id()
-    record = await english.insert(name="a", content_text="Häuser with invoices", entity_node_id=entity)
-    assert await found(english, "invoice", entity) == ["a"]
-    assert await found(german, "haus", entity) == []
-    assert await found(german, "Häuser invoices", entity) == ["a"]
-    await german.update(record.working_memory_id, tags=["touched"])
-    assert await found(german, "haus", entity) == ["a"]
-    assert await found(english, "Häuser invoices", entity) == ["a"]
-
-
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -331,7 +279,7 @@ async def test_after_a_change_of_the_language_what_was_written_is_found_by_its_w
         ("東京 タワー", []),
         ("タワー", ["ja"]),
         ("京", ["ja", "zh"]),
-        ("ー", ["ja"]),
+        ("ー", []),  # a syllable is no word
         ("都は", ["ja"]),
         ("都東", []),
         ("iPhone", ["ja"]),
@@ -352,117 +300,50 @@ async def test_scripts_without_spaces_are_found_by_pairs_of_their_letters(caller
     assert await found(caller, text, entity) == names
 
 
-LETTERS = "京都東あのアー서울ㅏ𠀀𠀁"
-ROWS = st.text(LETTERS, min_size=1, max_size=8)
-
-
-@given(rows=st.lists(ROWS, min_size=1, max_size=4), between=st.sampled_from([" ", "。", "x", "、 "]), data=st.data())
-def test_every_piece_of_a_row_of_letters_is_found(
-    connection: psycopg.Connection, rows: list[str], between: str, data: st.DataObject
+async def test_a_record_without_terms_is_found_after_a_rebuild(
+    caller: Caller, database: Database, context_settings: Settings
 ):
-    """Index and question cut pairs in different ways; whatever is written, they agree."""
-    row = data.draw(st.sampled_from(rows))
-    begin = data.draw(st.integers(0, len(row) - 1))
-    piece = row[begin : data.draw(st.integers(begin + 1, len(row)))]
-    absent = data.draw(ROWS)
-    asked = "SELECT context.words_of('english', %s) @@ context.words_asked('english', %s)"
-    said = between.join(rows)
-    assert connection.execute(asked, (said, piece)).fetchone() == (True,)
-    pairs = {one[place : place + 2] for one in rows for place in range(len(one) - 1)}
-    wanted = {absent[place : place + 2] for place in range(len(absent) - 1)}
-    if len(absent) > 1:
-        assert connection.execute(asked, (said, absent)).fetchone() == (wanted <= pairs,)
-
-
-@given(
-    said=st.text("ab 'é京\\&|!()<->:*\"\t", max_size=30) | st.text(max_size=30),
-    asked=st.text("ab 'é京\\&|!()<->:*\"\t-or", max_size=30) | st.text(max_size=30),
-    language=st.sampled_from(["english", "german", "simple"]),
-)
-def test_whatever_is_asked_is_a_question(connection: psycopg.Connection, said: str, asked: str, language: str):
-    """What stands in front of the wall of the rows raises nothing."""
-    parameters = {**terms_of(asked.replace("\0", "")), "language": language, "said": said.replace("\0", "")}
-    connection.execute(
-        "SELECT context.words_of(%(language)s, %(said)s) @@ context.search_asked("
-        "%(language)s, %(terms)s::text[], %(are_not)s::boolean[], %(behind_or)s::boolean[])",
-        parameters,
-    )
-
-
-SEARCHES = st.lists(
-    st.sampled_from(["the", "dogs", "dog", "invoice", "-fox", "or", "OR", '"brown fox"', '-"lazy dog"', "well-known"]),
-    max_size=6,
-)
-
-
-@given(asked=SEARCHES, said=st.sampled_from(["the lazy dogs", "a brown fox", "invoices, well-known", "dog or fox"]))
-@example(asked=["the"], said="the lazy dogs")
-@example(asked=["dogs", "-fox", "or", "invoice"], said="invoices, well-known")
-def test_in_english_a_search_means_what_postgres_means(connection: psycopg.Connection, asked: list[str], said: str):
-    """`websearch_to_tsquery` is the law; a word as it is stands beside its forms."""
-    text = " ".join(asked)
-    row = connection.execute(
-        "SELECT context.words_of('english', %(said)s) @@ context.search_asked('english', %(terms)s::text[],"
-        " %(are_not)s::boolean[], %(behind_or)s::boolean[]),"
-        " to_tsvector('english', %(said)s) @@ websearch_to_tsquery('english', %(text)s)",
-        {**terms_of(text), "said": said, "text": text},
-    ).fetchone()
-    assert row is not None
-    assert row[0] == row[1]
-
-
-async def test_a_replica_of_the_version_before_goes_on_writing(urls: Urls, caller: Caller, database: Database):
-    """It names none of the new columns; and what it wrote is found."""
+    """A version before wrote it: it names none of the new columns."""
     tenant = database.tenant(PRINCIPAL.tenant_id)
-    record_id = an_id()
     await tenant.query(
         "INSERT INTO context.wm_record (tenant_id, id, memory_type, name, created_by, content)"
         " VALUES (%s, %s, 'data/json', 'old', '', '[\"a walrus\"]')",
-        (PRINCIPAL.tenant_id, record_id),
+        (PRINCIPAL.tenant_id, an_id()),
     )
-    text = await caller.insert(name="new", content_text="a walrus")
-    await tenant.query(
-        "UPDATE context.wm_record SET content = '[\"a narwhal\"]', size_bytes = 13 WHERE id = %s",
-        (text.working_memory_id,),
-    )
-    request = pb.SearchWMRecordsRequest(text="walrus")
-    assert [hit.record.name for hit in (await caller.call("SearchWMRecords", request)).hits] == ["old"]
-    fetched = await caller.fetch(text.working_memory_id)
-    assert (fetched.content_json, fetched.content_text) == ('["a narwhal"]', "")
+    await caller.insert(name="new", content_text="a narwhal")
+    search = pb.SearchWMRecordsRequest(text="walrus")
+    assert not (await caller.call("SearchWMRecords", search)).hits
+
+    compared = await rebuilt(context_settings, mend=False)
+    assert (compared.records, compared.records_different, compared.is_equal) == (2, 1, False)
+    assert not (await caller.call("SearchWMRecords", search)).hits
+    assert (await rebuilt(context_settings, mend=True)).records_different == 1
+
+    assert [hit.record.name for hit in (await caller.call("SearchWMRecords", search)).hits] == ["old"]
+    assert (await rebuilt(context_settings, mend=False)).is_equal
 
 
-@pytest.fixture
-async def of_before(caller: Caller, urls: Urls) -> str:
-    """A record as the version before this migration wrote it; returns its entity."""
-    entity = an_id()
-    await caller.insert(name="old", content_json='["two invoices"]', entity_node_id=entity)
-    with psycopg.connect(urls.superuser, autocommit=True) as connection:
-        connection.execute("SET session_replication_role = replica")  # no trigger
-        connection.execute(
-            "UPDATE context.wm_record SET search_language = '', search = array_to_tsvector(ARRAY['tenant ' ||"
-            " tenant_id]) || json_to_tsvector('pg_catalog.english', content, '[\"string\"]')"
-        )
-    return entity
+async def rebuilt(settings: Settings, *, mend: bool) -> Verified:
+    return await maintenance.verify_index(settings, tenant=None, context_id=None, mend=mend, on_progress=lambda _: None)
 
 
-async def test_what_was_written_before_is_found_as_it_was(caller: Caller, of_before: str):
-    assert await found(caller, "invoice", of_before) == ["old"]
-    assert await found(caller, "two -walrus", of_before) == ["old"]
+async def test_a_rebuild_of_the_index_changes_nothing_that_was_written(caller: Caller, context_settings: Settings):
+    """Each way in writes the same terms as a rebuild makes of the stored texts."""
+    inline = await caller.insert(name="Zoë's Plan.md", description="für Łódź", content_text="KD-2210 \0".strip("\0"))
+    await caller.insert(name="doc", content_json='{"chiefComplaint": ["Chest pain", 72, null], "t": "\\ud83d\\ude00"}')
+    await caller.insert(name="text", content_json='"only a text"')
+    await caller.insert(name="long", content_text="word " * 12_000 + "needle")
+    uploaded = await caller.upload(b"# Plan\r\n\0 a walrus", name="a.txt")
+    await caller.upload(b"\xff\xfe" + "Größe".encode("utf-16-le"), name="b.txt")
+    await caller.upload(b"\x89PNG", name="c.png")
+    await caller.update(inline.working_memory_id, content_text="a narwhal, 5 March 2024")
+    await caller.update(inline.working_memory_id, name="renamed", tags=["t"])
+    await caller.update(uploaded.working_memory_id, description="an otter")
 
+    async def is_read() -> bool:
+        request = pb.SearchWMRecordsRequest(text="Größe")
+        return bool((await caller.call("SearchWMRecords", request)).hits)
 
-async def test_the_statement_of_the_docs_brings_records_up_to_date(
-    caller: Caller, of_before: str, start: Start, urls: Urls
-):
-    page = (Path(__file__).parents[3] / "docs" / "search.md").read_text("utf-8")
-    (statement,) = re.findall(r"^UPDATE context.*?;", page, re.MULTILINE | re.DOTALL)
-    german = await start(search_language="german")
-    await caller.insert(name="new", content_text="viele Häuser", entity_node_id=of_before)
-    await caller.insert(name="other")
-    assert await found(german, "haus", of_before) == []
-
-    with psycopg.connect(urls.admin, autocommit=True) as connection:
-        assert connection.execute(statement.encode()).rowcount == 3
-        assert connection.execute(statement.encode()).rowcount == 0
-
-    assert await found(german, "haus", of_before) == ["new"]
-    assert await found(german, "invoices", of_before) == ["old"]
+    await until(is_read)
+    compared = await rebuilt(context_settings, mend=False)
+    assert (compared.records, compared.records_different) == (7, 0)

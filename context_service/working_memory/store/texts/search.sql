@@ -32,59 +32,68 @@ ORDER BY place;
     AND (%(app_id)s = '' OR {{row}}.app_id = %(app_id)s)
 )
 
--- words
--- The text query, which is known when the statement is planned. It is null if no word counts: together with the tenant's
--- term, a query without words would match all records. The same functions made the indexed text.
-nullif(
-    context.search_asked(%(language)s::text, %(terms)s::text[], %(are_not)s::boolean[], %(behind_or)s::boolean[]), ''
-)
-
--- names
-nullif(to_tsquery('pg_catalog.simple', %(names)s), ''::tsquery)
-
--- tenant
-quote_literal('tenant ' || %(tenant_id)s::uuid)::tsquery
-
--- by_text(where)
--- The tenant is one of the words, so the index scan does not meet what other tenants have of them. Of too many matches
--- the newest are ranked, because a rank reads all the words of its record.
+-- by_text(matching, names, where)
+-- BM25 with the words of names and descriptions counted more often, as a share of the most that the query can get: between
+-- 0 and 1, and 1 more if the name has all words. The rarity of a term is that among the matches. Of too many matches the
+-- newest are ranked, because a rank reads all terms of its record.
 WITH matched AS MATERIALIZED (
-    SELECT r.id, r.search, r.name_search
+    SELECT r.id, r.terms
     FROM context.wm_record_of_tenant r
-    WHERE r.tenant_id = %(tenant_id)s
-        AND (r.search @@ ({{tenant}} && {{words}}) OR r.name_search @@ ({{tenant}} && {{names}}))
+    WHERE r.tenant_id = %(tenant_id)s AND ({{matching}})
         AND (%(include_archived)s OR {{record_filters.active}}) AND {{scope(r)}} AND {{where}}
     ORDER BY r.created_at DESC, r.seq DESC
     LIMIT %(ranked_max)s
+), sized AS MATERIALIZED (
+    SELECT r.id, {{names}} AS is_named, array_position(r.terms, {{forms_follow}}) - 3 AS length
+    FROM matched r
+), occurrences AS MATERIALIZED (
+    SELECT m.id, a.term, o.often
+    FROM matched m
+        CROSS JOIN LATERAL (
+            SELECT array_position(m.terms, {{name_end}}) AS name_end,
+                array_position(m.terms, {{description_end}}) AS description_end
+        ) f
+        CROSS JOIN unnest(%(terms)s::integer[]) a (term)
+        CROSS JOIN LATERAL (
+            SELECT sum(CASE
+                WHEN place < f.name_end THEN {{name_weight}}
+                WHEN place < f.description_end THEN {{description_weight}}
+                ELSE 1
+            END)::real AS often
+            FROM unnest(array_positions(m.terms, a.term)) place
+        ) o
+    WHERE o.often IS NOT NULL
+), rarity AS MATERIALIZED (
+    SELECT a.term, ln(1 + (n.records - coalesce(d.records, 0) + 0.5) / (coalesce(d.records, 0) + 0.5)) AS idf
+    FROM unnest(%(terms)s::integer[]) a (term)
+        CROSS JOIN (SELECT count(*) AS records FROM matched) n
+        LEFT JOIN (SELECT o.term, count(*) AS records FROM occurrences o GROUP BY o.term) d USING (term)
+), scored AS (
+    SELECT o.id, sum(
+        y.idf * o.often / (o.often + {{k1}} * (1 - {{b}} + {{b}} * s.length / greatest((SELECT avg(length) FROM sized), 1)))
+    ) AS score
+    FROM occurrences o JOIN rarity y USING (term) JOIN sized s USING (id)
+    GROUP BY o.id
 )
-SELECT m.id,
-    coalesce(ts_rank(m.search, {{words}}, 1), 0) + CASE WHEN m.name_search @@ {{names}} THEN 1 ELSE 0 END AS score
-FROM matched m
-ORDER BY score DESC, m.id DESC
+SELECT s.id, CASE WHEN s.is_named THEN 1 ELSE 0 END
+    + coalesce(c.score / nullif((SELECT sum(idf) FROM rarity), 0), 0) AS score
+FROM sized s LEFT JOIN scored c USING (id)
+ORDER BY score DESC, s.id DESC
 LIMIT %(limit)s
 
--- by_passages(where)
--- A number of the index may stand for another word, too: each word is looked for in the texts of the passages, and what
--- they lack the column of their record has. Ranked is the best passage alone, in the forms of the language.
-SELECT r.id, (SELECT max(ts_rank(words, {{words}}, 1)) FROM unnest(p.said) words) AS score
+-- passages(where)
+-- The texts of the passages that may have the words, and the terms that the record itself has.
+SELECT r.id, p.n, p.texts, ARRAY(SELECT term FROM unnest(%(terms)s::integer[]) term WHERE term = ANY (r.terms)) AS found
 FROM (
-    SELECT p.source_id, f.asked, array_agg(context.words_of(%(language)s::text, p.text)) AS said
-    FROM json_to_recordset(%(found)s::json) f (node_id uuid, seq bigint, ordinals integer[], asked text[])
+    SELECT f.n, p.source_id, array_agg(p.text ORDER BY p.ordinal) AS texts
+    FROM json_to_recordset(%(found)s::json) f (n integer, node_id uuid, seq bigint, ordinals integer[])
         JOIN context.passage p ON p.tenant_id = %(tenant_id)s AND p.scope_id = f.node_id AND p.scope_kind = '{{node}}'
             AND p.seq = f.seq AND p.ordinal = ANY (f.ordinals)
-    GROUP BY p.source_id, f.asked
+    GROUP BY f.n, p.source_id
     OFFSET 0
 ) p
     JOIN context.wm_record_of_tenant r ON r.tenant_id = %(tenant_id)s AND r.id = p.source_id
 WHERE (%(include_archived)s OR {{record_filters.active}}) AND {{scope(r)}} AND {{where}}
-    AND EXISTS (
-        SELECT FROM unnest(p.said) words, unnest(%(terms)s::text[]) term
-        WHERE words @@ nullif(context.words_asked(%(language)s::text, term), '')
-    )
-    AND NOT EXISTS (
-        SELECT FROM unnest(p.asked) word, nullif(context.words_asked(%(language)s::text, word), '') one
-        WHERE NOT (r.search @@ one OR EXISTS (SELECT FROM unnest(p.said) words WHERE words @@ one))
-    )
 
 -- slice(dimension, where)
 -- The dimension is no parameter: an index of vectors is of one dimension, and a planner must see that it is this one.

@@ -1,20 +1,21 @@
 """Words deep in long records: found by the passages of the nodes that a search names.
 
-A column of a record holds the words of its beginning; its passages hold all of them. The index combines each term with
+The terms of a record are those of its beginning; its passages have all of them. The index combines each term with
 its scope (`retrieval/pure/terms.py`), so one lookup serves only one node. A search that names no node would need a
-lookup for each node of the tenant, and therefore uses the columns alone.
+lookup for each node of the tenant, and therefore uses the terms of the records alone.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from context_service.retrieval.pure.features import K1, B
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX
-from context_service.retrieval.pure.terms import asked_words
+from context_service.retrieval.pure.terms import asked_words, findable_terms
 from context_service.retrieval.room import Passages
 from context_service.working_memory.store.texts.passages import NODE, scope_of
 from service_runtime.rpc.principal import Principal
@@ -33,7 +34,8 @@ class InPassages:
     node_id: UUID
     seq: int
     ordinals: Sequence[int]
-    asked: Sequence[str]  # words that they or its column must have
+    terms: Sequence[str]  # the terms of the search
+    sure: Sequence[str]  # the terms that they or the record must have
 
 
 async def found_in_passages(
@@ -41,8 +43,8 @@ async def found_in_passages(
 ) -> list[InPassages]:
     """Return records of nodes that may have the words of a text; records that lack the fewest words come first.
 
-    The caller must check the texts for the words in `asked`. Words that are common in a large node are left out of
-    `asked`, because the index does not tell which records have them.
+    The caller must check the texts, see `score_of`. Terms that are common in a large node are left out of `sure`,
+    because the index does not tell which records have them.
 
     Args:
         passages: The store of passages, which holds the word index.
@@ -50,10 +52,7 @@ async def found_in_passages(
         node_ids: The nodes whose records are searched.
         text: The words; a record must have all of them to match.
     """
-    words: dict[str, str] = {}
-    for word, term, _ in asked_words(text):
-        words.setdefault(term, word)
-    terms = list(words)[:ASKED_TERMS_MAX]
+    terms = list(dict.fromkeys(asked.term for asked in asked_words(text)))[:ASKED_TERMS_MAX]
     if not terms or not node_ids:
         return []
     candidates: list[tuple[int, InPassages]] = []  # the number of words that a record lacks, and the record
@@ -70,12 +69,38 @@ async def found_in_passages(
                 node_id=node_id,
                 seq=seq,
                 ordinals=_passages_to_read(passages_of),
-                asked=[words[terms[number]] for number in sure],
+                terms=terms,
+                sure=[terms[number] for number in sure],
             )
             candidates.append((sum(number not in there for number in sure), candidate))
     candidates.sort(key=lambda pair: pair[0])
     counts = itertools.accumulate(len(candidate.ordinals) for _, candidate in candidates)
     return [candidate for (_, candidate), count in zip(candidates, counts, strict=True) if count <= PASSAGES_MAX]
+
+
+def score_of(candidate: InPassages, texts: Sequence[str], in_record: Collection[str]) -> float | None:
+    """Return the score of the best passage of a record, between 0 and 1; None if words are missing.
+
+    A number of the index may stand for another word, too, so each word is looked for in the texts.
+
+    Args:
+        candidate: The record, and the terms of the search.
+        texts: The texts of its passages.
+        in_record: The terms that the record itself has.
+    """
+    passages = [Counter(findable_terms(text)) for text in texts]
+    there = {term for term in candidate.terms for passage in passages if term in passage}
+    if not there or not there.union(in_record).issuperset(candidate.sure):
+        return None
+    mean = sum(passage.total() for passage in passages) / len(passages) or 1.0
+    return max(
+        sum(
+            passage[term] / (passage[term] + K1 * (1 - B + B * passage.total() / mean))
+            for term in candidate.terms
+            if passage[term]
+        )
+        for passage in passages
+    ) / len(candidate.terms)
 
 
 def _passages_to_read(passages: list[tuple[set[int], int]]) -> list[int]:
