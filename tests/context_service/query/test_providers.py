@@ -69,7 +69,7 @@ class TestWorkspace(ContextProviderConformance):
             await written(world, f"The gondola of Venice has seat {number}.", name=f"{number}.md", key="ada")
         await written(world, "The gondola of nobody in particular.", name="nobody.md")
         database = world.opened.database
-        searches = Searches(database, language="english", vectors_max=1, passages=Passages(database))
+        searches = Searches(database, vectors_max=1, passages=Passages(database))
         provider = Workspace(RecordQuotes(database, Passages(database), searches), None, depth_max=1)  # type: ignore[arg-type]
         return native(provider, ProviderQuery(query="Which gondola is it?", limit=10))
 
@@ -90,7 +90,7 @@ class TestSpecialist(ContextProviderConformance):
             await written(world, f"The gondola of Venice has seat {number}.", name=f"{number}.md", node=str(folder))
         await written(world, "The gondola of Ada.", name="ada.md", key="ada", node=str(folder))
         database = world.opened.database
-        searches = Searches(database, language="english", vectors_max=1, passages=Passages(database))
+        searches = Searches(database, vectors_max=1, passages=Passages(database))
         records = RecordQuotes(database, Passages(database), searches)
         workspace = Workspace(records, FakeEntityGraph([], []), depth_max=1)  # type: ignore[arg-type]
         now = datetime.now(UTC)
