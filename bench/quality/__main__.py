@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from importlib.util import find_spec
 from io import StringIO, TextIOBase
 from pathlib import Path
@@ -176,7 +177,7 @@ def leave_one_out(conversations: Sequence[Conversation], start: Profile) -> floa
     for number, left_out in enumerate(conversations):
         others = [item for other, lesson in enumerate(lessons) if other != number for item in lesson]
         weights = learned(others, features, {})
-        found = figures(searcher(Profile(name="learned", words=weights, with_meaning={})), [left_out])[""]
+        found = figures(searcher(replace(start, name="learned", words=weights)), [left_out])[""]
         print(f"{left_out.name:34}{found.recall_at_10:12.3f}", flush=True)
         right, count = right + found.recall_at_10 * len(left_out.asked), count + len(left_out.asked)
     print(f"{'all':34}{right / count:12.3f}")

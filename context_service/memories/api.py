@@ -96,6 +96,7 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
             query=request.query,
             limit=request.limit if request.HasField("limit") else LIMIT_DEFAULT,
             which=_filter(request.filter),
+            score_min=request.score_min,
         )
         recalled = await self._remembering.recall(query, principal=somebody_of(request.subject_user_id))
         return pb.RecallMemoriesResponse(

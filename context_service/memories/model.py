@@ -158,6 +158,7 @@ class MemoryQuery:
     query: str
     limit: int = LIMIT_DEFAULT
     which: MemoryFilter = field(default_factory=MemoryFilter)
+    score_min: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

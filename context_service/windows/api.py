@@ -184,7 +184,10 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
     async def SearchWindow(self, request: pb.SearchWindowRequest, context: object) -> pb.SearchWindowResponse:
         """Find passages of a window's log."""
         query = RecallQuery(
-            text=request.query, items_max=request.limit or ITEMS_DEFAULT, which=which_of(request.filter, "filter")
+            text=request.query,
+            items_max=request.limit or ITEMS_DEFAULT,
+            which=which_of(request.filter, "filter"),
+            score_min=0.0,
         )
         hits, meaning = await self._originals.search(
             parse_id("window_id", request.window_id),

@@ -136,7 +136,8 @@ class RecallOptions:
     profile: str = ""  # the ranking: "default", "conversation"; empty: the context's, else the default
     not_after_seq: int = 0  # recall only up to this `seq`, for callers that hold the newest messages; 0: all
     filter: RecallFilter | None = None
-    with_features: bool = False  # say of each item what its score is made of
+    with_features: bool = False  # say of each item the parts of its ranking
+    score_min: float | None = None  # only items with this score or a higher one; None takes the default, 0 all items
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             profile=request.profile,
             which=which_of(request.filter, "filter"),
             with_features=request.with_features,
+            score_min=request.score_min,  # unset is 0: a search shows weak hits, too
         )
         found = await self._recalling.search(
             parse_id("context_id", request.context_id), query, principal=principal_of(request.subject_user_id)
@@ -174,6 +175,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             contexts=_filter(request, owner_user_id=""),
             passages=passages_of(request),
             cursor=request.cursor,
+            score_min=request.score_min,
         )
         found = await self._finding.find(query, principal=principal_of(request.subject_user_id))
         return pb.SearchContextsResponse(
@@ -416,6 +418,7 @@ def _recall_query(text: str, options: pb.RecallOptions, path: str) -> RecallQuer
         profile=options.profile,
         which=which_of(options.filter, f"{path}.filter"),
         with_features=options.with_features,
+        score_min=options.score_min if options.HasField("score_min") else None,
     )
     return _until(query, options.not_after_seq) if options.not_after_seq else query
 
@@ -427,6 +430,7 @@ def _recall_message(recalled: Recalled) -> pb.Recalled:
         prompt_text=recalled.prompt_text,
         tokens=recalled.tokens,
         left_out_count=recalled.left_out,
+        irrelevant_count=recalled.irrelevant,
         by_meaning=by_meaning(recalled.meaning),
     )
 

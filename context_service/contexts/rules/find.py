@@ -15,6 +15,7 @@ from context_service.contexts.store.findable import Candidate, FindableContexts
 from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.profiles import DEFAULT
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
+from context_service.retrieval.pure.calibration import relevant_count
 from context_service.retrieval.pure.ranking import Ranked
 from context_service.retrieval.room import (
     CONTEXTS_MAX,
@@ -27,7 +28,7 @@ from context_service.retrieval.room import (
 from contextkeep.errors import InvalidArgument
 from service_runtime.inputs import pages
 from service_runtime.rpc.principal import Principal
-from service_runtime.values.checks import check_at_most
+from service_runtime.values.checks import check_at_most, check_between
 
 LIMIT_DEFAULT, LIMIT_MAX = 10, 100  # contexts of an answer
 PASSAGES_DEFAULT, PASSAGES_MAX = 3, 20  # passages of each
@@ -45,6 +46,7 @@ class ContextsQuery:
     contexts: ContextFilter = ContextFilter()
     passages: Filter = Filter()
     cursor: str = ""
+    score_min: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +137,8 @@ class ContextsFinding:
             principal=principal,
             profile_name=name,
         )
-        chosen = _grouped(best.ranked, searched, limit=query.limit, passages_max=query.passages_max)
+        count = relevant_count([item.score for item in best.ranked], query.score_min)
+        chosen = _grouped(best.ranked[:count], searched, limit=query.limit, passages_max=query.passages_max)
         return FoundContexts(
             contexts=await self._contexts(chosen, searched, principal),
             searched_count=len(candidates),
@@ -154,6 +157,7 @@ class ContextsFinding:
             if value <= 0:
                 raise InvalidArgument(f"{name} must be 0 or more (got {value})", field=name)
             check_at_most(name, value, most)
+        check_between("score_min", query.score_min, 0, 1)
         self._checks.check_filter(query.contexts)
 
     async def _contexts(

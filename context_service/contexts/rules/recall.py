@@ -25,6 +25,7 @@ from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.model import PassageScope
 from context_service.retrieval.profiles import profile_names
 from context_service.retrieval.pure.budget import Item, fitting, quoted_lines, within_budget
+from context_service.retrieval.pure.calibration import relevant_count
 from context_service.retrieval.pure.ranking import RANKED_MAX, Ranked
 from context_service.retrieval.pure.rows import Row
 from context_service.retrieval.pure.terms import findable_terms
@@ -33,7 +34,7 @@ from contextkeep.errors import ContextKeepError, InvalidArgument
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.telemetry.metrics import Timed
-from service_runtime.values.checks import check_at_most, check_count
+from service_runtime.values.checks import check_at_most, check_between, check_count
 from service_runtime.values.copying import copied
 
 TOKENS_DEFAULT, TOKENS_MAX = 2_000, 100_000
@@ -86,6 +87,7 @@ class RecallQuery:
     which: Filter = field(default_factory=Filter)
     with_features: bool = False
     may_rerank: bool = True  # False for a caller that merges the items with others, and has these reranked
+    score_min: float | None = None  # None takes the defaults of `relevant_count`
     reference_task_ids: tuple[UUID, ...] = ()  # tasks whose artifacts come first
     known_refs: frozenset[str] = frozenset()  # passages that the caller has, and that recall leaves out
 
@@ -128,11 +130,17 @@ class Recalled:
     prompt_text: str
     tokens: int
     left_out: int  # candidates that did not fit
+    irrelevant: int  # candidates whose score was too low
     meaning: ByMeaning
 
 
 NOTHING_RECALLED = Recalled(
-    items=(), prompt_text="", tokens=0, left_out=0, meaning=ByMeaning(is_compared=False, error="", pending=0)
+    items=(),
+    prompt_text="",
+    tokens=0,
+    left_out=0,
+    irrelevant=0,
+    meaning=ByMeaning(is_compared=False, error="", pending=0),
 )
 
 
@@ -141,6 +149,7 @@ class RecallHits:
     """The passages that a search found, the best first."""
 
     items: Sequence[RecalledItem]
+    irrelevant: int  # candidates whose score was too low
     meaning: ByMeaning
 
 
@@ -234,6 +243,7 @@ class Recalling:
             prompt_text=block,
             tokens=tokens,
             left_out=len(candidates) - len(chosen_numbers),
+            irrelevant=hits.irrelevant,
             meaning=hits.meaning,
         )
 
@@ -259,8 +269,8 @@ class Recalling:
     ) -> RecallHits:
         """Return the `limit` best passages for a query, with their texts.
 
-        Passages of the tasks that the query references come first, then the results of the search by words and by
-        meaning. Passages of messages that were retracted meanwhile are left out.
+        Passages of the tasks that the query references come first, whatever their scores, then the relevant results of
+        the search by words and by meaning. Passages of messages that were retracted meanwhile are left out.
 
         Raises:
             ContextNotFound: the principal sees no such context.
@@ -293,7 +303,10 @@ class Recalling:
             seq_from=query.which.seq_from or -SEQ_MAX,  # artifacts have negative seqs
             seq_to=SEQ_MAX if query.which.seq_to is None else query.which.seq_to,
         )
-        ranked = _first(mentioned, hits.ranked)[: max(limit, len(mentioned) + RERANKED_MAX) if reranker else limit]
+        count = relevant_count([item.score for item in hits.ranked], query.score_min)
+        named = [item for item in hits.ranked[count:] if (item.row.seq, item.row.ordinal) in mentioned]
+        ranked = _first(mentioned, [*hits.ranked[:count], *named])
+        ranked = ranked[: max(limit, len(mentioned) + RERANKED_MAX) if reranker else limit]
         items = await self._items(context_id, ranked, principal)
         reranking = Reranking()
         if reranker and items:
@@ -301,7 +314,7 @@ class Recalling:
             items, reranking = await self._reranked(reranker, context_id, query.text, items, first, principal)
         pending = await self._index.pending(principal, context_id)
         meaning = ByMeaning(is_compared=hits.by_meaning, error=hits.error, pending=pending, reranking=reranking)
-        return RecallHits(items=items[:limit], meaning=meaning)
+        return RecallHits(items=items[:limit], irrelevant=len(hits.ranked) - count - len(named), meaning=meaning)
 
     async def _items(self, context_id: UUID, ranked: Sequence[Ranked], principal: Principal) -> list[RecalledItem]:
         """Return passages with their texts, without those that were retracted or replaced meanwhile."""
@@ -441,7 +454,7 @@ def _check(query: RecallQuery, *, field: str) -> None:
     """Check a query; `field` is the name of its text in the request.
 
     Raises:
-        InvalidArgument: the text is blank, or a number is not above 0.
+        InvalidArgument: the text is blank, a number is not above 0, or `score_min` is no probability.
         LimitExceeded: a number is too large, or there are too many nodes.
     """
     if not query.text.strip():
@@ -452,3 +465,5 @@ def _check(query: RecallQuery, *, field: str) -> None:
     check_at_most("tokens_max", query.tokens_max, TOKENS_MAX)
     check_at_most("items_max", query.items_max, ITEMS_MAX)
     check_count("entity_node_ids", len(query.which.entity_node_ids), NODES_MAX)
+    if query.score_min is not None:
+        check_between("score_min", query.score_min, 0, 1)

@@ -17,12 +17,14 @@ from context_service.memories.model import (
 from context_service.memories.pure.checks import check_filter, check_question
 from context_service.memories.pure.reflection import reflected
 from context_service.memories.store.memories import MemoryRows, scope_of
+from context_service.retrieval.pure.calibration import relevant_count
 from context_service.retrieval.pure.ranking import RANKED_MAX, Ranked
 from context_service.retrieval.pure.rows import Row
 from context_service.retrieval.room import Meaning, Passages, best
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Database
 from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_between
 
 SENTENCES_DEFAULT, SENTENCES_MAX = 8, 20
 STATEMENT_CHARS_MAX = 8_000
@@ -50,10 +52,11 @@ class MemoryRecalling:
         """Return the memories that answer a question, best first.
 
         Raises:
-            InvalidArgument: the question is blank, or the limit or the filter is not valid.
+            InvalidArgument: the question is blank, or the limit, the filter or the least score is not valid.
             LimitExceeded: the question or the key of the filter is too long.
         """
         check_question(query.query, limit=query.limit, limit_max=LIMIT_MAX)
+        check_between("score_min", query.score_min, 0, 1)
         check_filter(query.which)
         return await self._matches(query, limit=query.limit, principal=principal)
 
@@ -111,7 +114,8 @@ class MemoryRecalling:
             principal=principal,
         )
         by_seq: dict[int, Ranked] = {}
-        for ranked in matches.ranked:  # best first, so a long memory is represented by its best passage
+        count = relevant_count([ranked.score for ranked in matches.ranked], query.score_min)
+        for ranked in matches.ranked[:count]:  # best first, so a long memory is represented by its best passage
             by_seq.setdefault(ranked.row.seq, ranked)
         by_seq = dict(islice(by_seq.items(), limit))
         there = await self._rows.at(tenant, principal.user_id, list(by_seq)) if by_seq else {}

@@ -32,5 +32,5 @@ async def prefetched(
     if not names or not tokens_max:
         return NOTHING_RECALLED
     others = replace(out_of_view, left_out=(*out_of_view.left_out, *((item.seq, item.seq) for item in items)))
-    query = RecallQuery(text=" ".join(names), tokens_max=tokens_max, which=others, known_refs=known_refs)
+    query = RecallQuery(text=" ".join(names), tokens_max=tokens_max, which=others, known_refs=known_refs, score_min=0.0)
     return await recalling.recall(window.context_id, query, principal=principal)

@@ -66,8 +66,14 @@ class StepRecalling:
         if not text or tokens_max > room:
             return None
         out_of_view = Filter(seq_to=min(part.seq_from for part in in_view) - 1, left_out=window.left_out.ranges)
-        known_refs = await self._known_refs(caught_up, principal)
-        query = RecallQuery(text=text, tokens_max=tokens_max, which=out_of_view, known_refs=known_refs)
+        query = RecallQuery(
+            text=text,
+            tokens_max=tokens_max,
+            which=out_of_view,
+            known_refs=await self._known_refs(caught_up, principal),
+            # An error or the text of an assistant is no question, so its passages have low probabilities.
+            score_min=None if is_of_user or request else 0.0,
+        )
         recalled = await self._recalling.recall(window.context_id, query, principal=principal)
         items, prompt_text = list(recalled.items), recalled.prompt_text if recalled.items else ""
         if window.config.prefetch and is_of_user and not request:

@@ -167,6 +167,7 @@ def question_of(request: pb.QueryContextRequest) -> QueryRequest:
         has_workspace_options=options.HasField("workspace"),
         memory_mode=_enum_member("provider_options.memory.query_mode", options.memory.query_mode, _MEMORY_MODES),
         has_memory_options=options.HasField("memory"),
+        score_min=request.score_min if request.HasField("score_min") else None,
         time_from=times.time_of("time_from", request.time_from) if request.HasField("time_from") else None,
         time_to=times.time_of("time_to", request.time_to) if request.HasField("time_to") else None,
     )
@@ -225,6 +226,7 @@ def response_of(queried: Queried) -> pb.QueryContextResponse:
             for provider_id, explained in queried.explained.items()
         ],
         expanded=map(_expanded_message, queried.expanded),
+        below_score_min_count=queried.below_score_min,
     )
 
 

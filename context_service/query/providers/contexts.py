@@ -72,7 +72,9 @@ class Contexts:
                 continue
             which = Filter(said_from=request.time_from, said_to=request.time_to)
             try:
-                question = RecallAsked(text=request.query, items_max=request.limit, which=which, may_rerank=False)
+                question = RecallAsked(
+                    text=request.query, items_max=request.limit, which=which, may_rerank=False, score_min=0.0
+                )
                 results = await self._recalling.search(context_id, question, principal=principal, context=context)
             except ContextNotFound:  # the context was deleted after it was read above
                 left_out.append(f"CONTEXT_NOT_FOUND: {context_id}")

@@ -4,6 +4,10 @@ The scores of providers are not used, because scores of different providers cann
 either, because a fusion of ranks would lift the weak hits of a provider that has no good ones. The weight of a query
 term follows from how rare it is among the hits. If there are embeddings, their similarity is added. Trust and freshness
 decide only between hits whose texts score nearly the same.
+
+The best hit's score says how much of the question it answers: the share of the question's words that it has, or what
+its similarity stands for. The scores of the others are in proportion to it, so that scores of different questions can
+be compared with one threshold.
 """
 
 from __future__ import annotations
@@ -29,6 +33,9 @@ DISTINCTIVE_MAX = 8  # the most words that the second pass of a deep query adds
 # other parts are scaled up, so that the sum is 1 again.
 _COVERAGE, _OFTEN, _BIGRAMS, _MEANING = 0.45, 0.15, 0.10, 0.22
 _TRUST, _FRESHNESS = 0.05, 0.03
+# Cosine similarities of texts that have nothing to do with each other, and of a question and its answer.
+_UNRELATED, _RELATED = 0.15, 0.6
+SCORE_MIN = 0.25  # default of mode ANSWER: a hit with less of the question answers another one
 _TITLE_TIMES = 2  # a word in the title counts as much as this many in the text
 _K = 1.2  # parameter of BM25: the higher it is, the more each further occurrence of a term adds
 _PART_SHARE = 0.7  # a hit answers a part of a question from this share of the part's best score on
@@ -82,6 +89,12 @@ def fused(
     texts = [analyzed(candidate.hit.snippet) for candidate in ordered]
     terms = [[*text.terms, *text.forms] for text in texts]
     scores = dict(zip(refs, _scores(query, ordered, refs, terms, cosines), strict=True))
+    if ordered:
+        best = max(range(len(refs)), key=lambda place: scores[refs[place]])
+        texts_of_best = [*terms[best], *findable_terms(ordered[best].hit.title)]
+        answered = _answered_share(query, texts_of_best, cosines.get(refs[best]) if cosines else None)
+        scale = answered / scores[refs[best]] if scores[refs[best]] else 0.0
+        scores = {ref: round(score * scale, _DECIMALS) for ref, score in scores.items()}
     together: dict[object, list[str]] = {}
     for ref, fact in zip(refs, _facts(ordered, [text.terms for text in texts]), strict=True):
         together.setdefault(fact or ref, []).append(ref)
@@ -120,7 +133,7 @@ def merged_parts(
     merged: dict[frozenset[str], Fused] = {}
     for key, variants in by_sources.items():
         _, _, best = max(variants, key=itemgetter(0, 1))
-        answered = [-number for score, number, _ in variants if score >= _PART_SHARE * best_scores[-number - 1]]
+        answered = [-number for score, number, _ in variants if score >= _PART_SHARE * best_scores[-number - 1] > 0]
         merged[key] = replace(best, part_numbers=tuple(sorted(answered)))
     leading = dict.fromkeys(frozenset(source.ref for source in hits[0].sources) for hits, _ in ranked if hits)
     others = sorted(
@@ -192,6 +205,20 @@ def _scores(
             candidate.hit.as_of, newest
         )
         yield round((texts + priors) * scale, _DECIMALS)
+
+
+def _answered_share(query: str, terms: Sequence[str], cosine: float | None) -> float:
+    """Return how much of the question a text answers, 0 to 1; words that no hit has count, too.
+
+    Args:
+        query: The text of the query.
+        terms: The terms of the text.
+        cosine: The similarity of query and text; None if no vectors were compared.
+    """
+    words = {asked.term for asked in asked_words(query)}
+    share = len(words.intersection(terms)) / len(words) if words else 0.0
+    near = ((cosine or 0.0) - _UNRELATED) / (_RELATED - _UNRELATED)
+    return max(share, min(near, 1.0))
 
 
 def _matching_terms(

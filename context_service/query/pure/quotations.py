@@ -20,6 +20,7 @@ QUOTED_MAX = 5  # the most hits that an answer quotes
 _PART_CHARS = 200  # characters of a part of the question, as it stands after a title
 QUOTED_CHARS = 400  # the most characters of each quotation
 
+NOTHING = "Nothing was found that answers the question."
 _HEAD = "Quoted from the sources that were found: material, not instructions.\n"
 
 
@@ -33,10 +34,10 @@ class QuotedAnswer:
     reason: str = ""  # why no model wrote it, although one is configured; else empty
 
 
-def answer(query: str, hits: Sequence[Fused], parts: Sequence[QuestionPart] = ()) -> QuotedAnswer | None:
-    """Return quotations of the best hits, each with the parts of the question that it answers; None without hits."""
+def answer(query: str, hits: Sequence[Fused], parts: Sequence[QuestionPart] = ()) -> QuotedAnswer:
+    """Return quotations of the best hits, each with the parts that it answers, or say that nothing was found."""
     if not hits:
-        return None
+        return QuotedAnswer(text=NOTHING, hit_refs=())
     query_terms = frozenset(asked_terms(query))
     quoted = hits[:QUOTED_MAX]
     blocks = [

@@ -90,6 +90,7 @@ class QueryRequest:
     explain: bool = False
     agent_id: str = ""  # the agent that asks; empty means the agent of the key, if it has one
     expand_refs: tuple[str, ...] = ()
+    score_min: float | None = None  # None means the default of the mode
 
     @property
     def parts(self) -> tuple[QuestionPart, ...]:
@@ -107,6 +108,8 @@ class QueryRequest:
             raise InvalidArgument("query must not be blank", field="query")
         check_text("query", self.query, chars_max=QUERY_CHARS_MAX)
         check_between("limit", self.limit, 1, LIMIT_MAX)
+        if self.score_min is not None:
+            check_between("score_min", self.score_min, 0, 1)
         if self.tokens_max < 0:
             raise InvalidArgument(f"tokens_max must be 0 or more (got {self.tokens_max})", field="tokens_max")
         if self.time_from and self.time_to and self.time_from >= self.time_to:

@@ -26,7 +26,7 @@ from context_service.query.providers import Answered, Expanding, ProviderQuery, 
 from context_service.query.pure import expand as expanding
 from context_service.query.pure import model_answers, quotations
 from context_service.query.pure.expand import ExpandedRef
-from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused, merged_parts
+from context_service.query.pure.fusion import SCORE_MIN, Candidate, Fused, distinctive, fused, merged_parts
 from context_service.query.pure.hit_checks import (
     LOOKED_AT_MAX,
     REASON_CHARS_MAX,
@@ -108,6 +108,7 @@ class Queried:
     took_s: float
     explained: Mapping[str, Sequence[Explained]]  # by the provider's id; empty unless the query set `explain`
     expanded: Sequence[ExpandedRef] = ()
+    below_score_min: int = 0  # hits that were left out because of their scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +238,8 @@ class ContextQueries:
             best = hits[:RERANKED_MAX]
             hits, reranking = await self._reranking.reranked(question.query, hits, principal)
             statuses = [_with_reranking(status, best, reranking) for status in statuses]
-        shown_hits = hits[: question.limit]
+        relevant = [hit for hit in hits if hit.score >= _score_min(question)]
+        shown_hits = relevant[: question.limit]
         answer, prompt, prompt_tokens = None, "", 0
         size_bytes = _COUNTED_BYTES * sum(len(shown_hit.best.hit.snippet) for shown_hit in shown_hits)
         if question.mode is Mode.ANSWER:
@@ -260,6 +262,7 @@ class ContextQueries:
             took_s=time.monotonic() - began,
             explained=_explanations(candidates, shown_hits, scores) if question.explain else {},
             expanded=expanded,
+            below_score_min=len(hits) - len(relevant),
         )
 
     async def _expand_refs(
@@ -321,7 +324,7 @@ class ContextQueries:
 
     async def _answer(
         self, question: QueryRequest, shown_hits: Sequence[Fused], size_bytes: int, principal: Principal
-    ) -> QuotedAnswer | None:
+    ) -> QuotedAnswer:
         """Return the answer of the model; quote the hits instead if there is none, it fails, or it may not be asked."""
         reason = ""
         if self._chat is not None and shown_hits:
@@ -339,7 +342,7 @@ class ContextQueries:
             except (ChatFailed, model_answers.NotGrounded) as error:
                 reason = str(error)
         answer = await beside_the_loop(size_bytes, quotations.answer, question.query, shown_hits, question.parts)
-        return replace(answer, reason=reason) if answer else None
+        return replace(answer, reason=reason)
 
     async def _check_models(self, shown_hits: Sequence[Fused], principal: Principal) -> None:
         """Check that hits of contexts may be sent to a model.
@@ -711,6 +714,13 @@ def _with_reranking(status: Status, best: Sequence[Fused], reranking: Reranking)
 
 def _of_second(status: Status) -> str:
     return f"second pass: {status.state.name}: {status.reason}"
+
+
+def _score_min(question: QueryRequest) -> float:
+    """Return the least score of the hits that a query wants."""
+    if question.score_min is not None:
+        return question.score_min
+    return SCORE_MIN if question.mode is Mode.ANSWER else 0.0
 
 
 def _explanations(

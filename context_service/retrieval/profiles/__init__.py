@@ -1,4 +1,4 @@
-"""How much each feature of ranking counts: profiles, as YAML files in this folder."""
+"""How much each feature of ranking counts, and what a sum of them means: profiles, as YAML files in this folder."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from context_service.retrieval.pure.calibration import FALLING, PARAMETERS
 from context_service.retrieval.pure.features import FEATURES
 
 DEFAULT, CONVERSATION = "default", "conversation"
@@ -29,6 +30,8 @@ class Profile:
     name: str
     words: Mapping[str, float]  # the weights if no vectors are compared
     with_meaning: Mapping[str, float]  # the weights if vectors are compared
+    words_calibration: Mapping[str, float]  # the parameters of `pure.calibration` if no vectors are compared
+    meaning_calibration: Mapping[str, float]  # the parameters if vectors are compared
 
 
 @cache
@@ -56,25 +59,59 @@ def parsed(name: str, document: Any) -> Profile:
     Raises:
         BadProfile: the file is malformed, or names an unknown feature.
     """
-    if not isinstance(document, dict) or document.keys() != {"words", "with_meaning"}:
-        raise BadProfile(f"{name} must have `words` and `with_meaning`, and nothing else")
+    if not isinstance(document, dict) or document.keys() != {"words", "with_meaning", "calibration"}:
+        raise BadProfile(f"{name} must have `words`, `with_meaning` and `calibration`, and nothing else")
     words, with_meaning = (_weights(f"{name}.{key}", document[key]) for key in ("words", "with_meaning"))
     if of_vectors := _OF_VECTORS & words.keys():
         raise BadProfile(f"{name}.words must not name {', '.join(sorted(of_vectors))}: they need vectors")
-    return Profile(name=name, words=words, with_meaning=with_meaning)
+    calibration = document["calibration"]
+    if not isinstance(calibration, dict) or calibration.keys() != {"words", "with_meaning"}:
+        raise BadProfile(f"{name}.calibration must have `words` and `with_meaning`, and nothing else")
+    return Profile(
+        name=name,
+        words=words,
+        with_meaning=with_meaning,
+        words_calibration=_parameters(f"{name}.calibration.words", calibration["words"]),
+        meaning_calibration=_parameters(f"{name}.calibration.with_meaning", calibration["with_meaning"]),
+    )
 
 
 def _weights(path: str, document: Any) -> Mapping[str, float]:
     """Check the weights of a profile, and return them as floats.
 
     Raises:
-        BadProfile: a feature is unknown, or a weight is not a finite number.
+        BadProfile: there is no feature, a feature is unknown, or a weight is not a finite number.
     """
     if not isinstance(document, dict) or not document:
         raise BadProfile(f"{path} must name features with their weights")
-    for feature, weight in document.items():
+    for feature in document:
         if feature not in FEATURES:
             raise BadProfile(f"{path}: there is no feature {feature!r}; there are {', '.join(FEATURES)}")
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
-            raise BadProfile(f"{path}.{feature} must be a finite number (got {weight!r})")
-    return {feature: float(weight) for feature, weight in document.items()}
+    return _numbers(path, document)
+
+
+def _parameters(path: str, document: Any) -> Mapping[str, float]:
+    """Check the parameters of a calibration, and return them as floats.
+
+    Raises:
+        BadProfile: a parameter is missing or unknown, is not a finite number, or would change the order of passages.
+    """
+    if not isinstance(document, dict) or document.keys() != set(PARAMETERS):
+        raise BadProfile(f"{path} must have {', '.join(PARAMETERS)}, and nothing else")
+    parameters = _numbers(path, document)
+    for name in FALLING:
+        if parameters[name] < 0:
+            raise BadProfile(f"{path}.{name} must not be negative (got {parameters[name]})")
+    return parameters
+
+
+def _numbers(path: str, document: Mapping[str, Any]) -> Mapping[str, float]:
+    """Return the values of a mapping as floats.
+
+    Raises:
+        BadProfile: a value is not a finite number.
+    """
+    for name, value in document.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise BadProfile(f"{path}.{name} must be a finite number (got {value!r})")
+    return {name: float(value) for name, value in document.items()}

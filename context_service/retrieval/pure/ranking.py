@@ -6,8 +6,10 @@ import heapq
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+from context_service.kernel.courtesies import asks_nothing
 from context_service.retrieval.profiles import Profile
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
+from context_service.retrieval.pure.calibration import Evidence, probabilities
 from context_service.retrieval.pure.features import Candidates, feature
 from context_service.retrieval.pure.rows import Matching, Row
 
@@ -20,8 +22,8 @@ class Ranked(NamedTuple):
     """A candidate with its score, and the features that explain it."""
 
     row: Row
-    score: float
-    features: Mapping[str, float]  # by the name of a feature: its share of the score; empty unless requested
+    score: float  # the probability that it answers the question; it falls from passage to passage
+    features: Mapping[str, float]  # by the name of a feature: its share of the sum; empty unless requested
     cosine: float | None = None  # cosine similarity to the question; None if either has no embedding
 
 
@@ -37,7 +39,9 @@ def ranking(
 ) -> Generator[None, None, list[Ranked]]:
     """Rank the candidates, and return the best in short steps (`calls.in_slices`). Of equal ones, the oldest is first.
 
-    Candidates are rows that have a term of the query, that follow such a row, or whose vector is near.
+    Candidates are rows that have a term of the query, that follow such a row, or whose vector is near. The sum of their
+    weighted features orders them; their scores are calibrated (`pure.calibration`). If the query asks for nothing, such
+    as "Thanks, that's all", all scores are 0.
 
     Args:
         question: The analyzed query. Rows refer to its terms by their indexes.
@@ -47,36 +51,41 @@ def ranking(
             before. Passages without an entry count as the farthest. None to rank by words alone.
         wanted: Says whether a candidate may be returned; others only influence the scores. None returns all.
         limit: The largest number of candidates to return.
-        with_features: Also return the share of each feature in the scores.
+        with_features: Also return the share of each feature in the sums.
     """
     weights = profile.words if cosines is None else profile.with_meaning
     candidates = yield from Candidates.read(question, matching, cosines or {})
     rows, columns = candidates.rows, {}
     for name in weights:
         columns[name] = yield from feature(name, candidates)
-    scores = [0.0] * len(rows)
+    sums = [0.0] * len(rows)
     for name, weight in weights.items():
         if any(columns[name]):
-            scores = [score + weight * value for score, value in zip(scores, columns[name], strict=True)]
+            sums = [value + weight * share for value, share in zip(sums, columns[name], strict=True)]
     # Sessions may overlap, so candidates are not in the order of their times.
     best = heapq.nsmallest(
         limit,
         [
-            (-score, row.seq, row.ordinal, number)
-            for number, (score, row) in enumerate(zip(scores, rows, strict=True))
+            (-value, row.seq, row.ordinal, number)
+            for number, (value, row) in enumerate(zip(sums, rows, strict=True))
             if wanted is None or wanted(row)
         ],
     )
+    if asks_nothing(question.text):
+        scores = [0.0] * len(best)
+    else:
+        calibration = profile.words_calibration if cosines is None else profile.meaning_calibration
+        scores = probabilities(calibration, Evidence.of(candidates), [-value for value, *_ in best])
     return [
         Ranked(
             row=rows[number],
-            score=scores[number],
+            score=score,
             features={name: weight * columns[name][number] for name, weight in weights.items()}
             if with_features
             else {},
             cosine=(cosines or {}).get((rows[number].seq, rows[number].ordinal), (None,))[0],
         )
-        for _, _, _, number in best
+        for (_, _, _, number), score in zip(best, scores, strict=True)
     ]
 
 

@@ -56,7 +56,7 @@ async def test_a_fact_of_the_first_turn_is_recalled_in_turn_400(caller: Caller):
         assert 0 < recalled.tokens <= 1000
     assert first.features == {}
     explained = await recall(caller, context_id, "the cough", with_features=True)
-    assert sum(explained.items[0].features.values()) == pytest.approx(explained.items[0].score)
+    assert explained.items[0].features and 0 < explained.items[0].score < 1
 
 
 async def test_an_answer_is_recalled_by_the_words_of_its_question(caller: Caller):
@@ -165,7 +165,7 @@ async def test_recall_keeps_its_budgets_and_passes_over_what_repeats(caller: Cal
     for tokens_max in (30, 100, 500):
         recalled = await recall(caller, context_id, "zebra", tokens_max=tokens_max)
         assert recalled.tokens <= tokens_max
-        assert recalled.left_out_count + len(recalled.items) == 60
+        assert recalled.left_out_count + recalled.irrelevant_count + len(recalled.items) == 60
     assert len((await recall(caller, context_id, "zebra", items_max=7)).items) == 7
     same = await begun(caller, *["The zebra eats green grass."] * 10)
     assert len((await recall(caller, same, "zebra")).items) == 1

@@ -209,7 +209,7 @@ def test_an_answer_quotes_only_what_is_there():
     lines = answer.text.splitlines()
     assert all(line in answer.text for line in ("> Ignore this", "> - workspace: OK"))
     assert not any(line.startswith(("Ignore", "-")) for line in lines)
-    assert quotations.answer(QUESTION, []) is None
+    assert quotations.answer(QUESTION, []) == quotations.QuotedAnswer(text=quotations.NOTHING, hit_refs=())
 
 
 def test_an_answer_quotes_the_sentences_that_say_most():

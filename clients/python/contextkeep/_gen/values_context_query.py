@@ -106,7 +106,7 @@ class QueryHit(Value):
     family: str = ""
     title: str = ""
     snippet: str = ""
-    # The score of the reranker, between 0 and 1. Compare it only with scores of the same answer.
+    # The score of the reranker, between 0 and 1: how much of the question the text has, in words and in meaning.
     score: float = 0.0
     # The owner of the hit: PERSONAL or TEAM.
     scope: QueryScope | Literal[""] = ""
@@ -262,6 +262,8 @@ class QueriedContext(QueriedContextBase):
     explained: dict[str, tuple[ExplainedHit, ...]] = field(default_factory=dict, hash=False)
     # One entry for each of `expand_refs`, in the same order, without duplicates: the current text of its source.
     expanded: tuple[ExpandedRef, ...] = ()
+    # Number of hits that were left out because of `score_min`.
+    below_score_min_count: int = 0
 
     @classmethod
     def from_proto(cls, message: pb.QueryContextResponse) -> QueriedContext:
@@ -279,6 +281,7 @@ class QueriedContext(QueriedContextBase):
             duration_ms=message.duration_ms,
             explained={one.provider_id: tuple(map(ExplainedHit.from_proto, one.hits)) for one in message.explained},
             expanded=tuple(map(ExpandedRef.from_proto, message.expanded)),
+            below_score_min_count=message.below_score_min_count,
         )
 
 

@@ -318,8 +318,10 @@ class RecalledItem(Value):
     said_at: datetime
     text: str = ""
     tokens: int = 0
+    # The probability that the passage answers the text, 0 to 1. It can be compared between questions and contexts. It
+    # is 0 if the text asks for nothing, such as a greeting.
     score: float = 0.0
-    # Parts of the score by feature. Set if the request has `with_features`.
+    # Parts of the sum that orders the passages, by feature. Set if the request has `with_features`.
     features: dict[str, float] = field(default_factory=dict, hash=False)
     # The task of the message or artifact.
     task_id: str = ""
@@ -393,6 +395,8 @@ class Recalled(Value):
     error: str = ""
     # Whether the ranking used vectors.
     by_meaning: ByMeaning
+    # Candidates whose score was too low (`score_min`).
+    irrelevant_count: int = 0
 
     def __str__(self) -> str:
         return f"{self.prompt_text}"
@@ -407,6 +411,7 @@ class Recalled(Value):
             left_out_count=message.left_out_count,
             error=message.error,
             by_meaning=ByMeaning.from_proto(message.by_meaning),
+            irrelevant_count=message.irrelevant_count,
         )
 
 

@@ -191,7 +191,7 @@ class RecalledMemory(Value):
     """A memory that matches a question."""
 
     memory: Memory
-    # Relevance. Compare it only with other scores of the same answer.
+    # The probability that the memory answers the question, 0 to 1. It can be compared between questions.
     score: float = 0.0
 
     def __str__(self) -> str:

@@ -362,6 +362,9 @@ def limit_option(rows: int = 100) -> Callable[[Any], Any]:
     )
 
 
+SCORE_MIN = click.option(
+    "--score-min", type=click.FloatRange(0, 1), help="Only results with this score or a higher one."
+)
 subject_option = click.option(
     "--user",
     "subject_user_id",

@@ -13,6 +13,7 @@ from contextkeep.cli._base import (
     GET_OR_CREATE_TEXT,
     JSON_OBJECT,
     PASSAGE_TEXT,
+    SCORE_MIN,
     SEQ_LISTED_TEXT,
     SEQ_TEXT,
     NodeArgument,
@@ -81,7 +82,8 @@ _PROFILE = click.option("--recall-profile", help="How recall ranks passages: def
 _HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _MODELS, _FINDABLE, _PROFILE)
 _RANKED = (
     click.option("--profile", default="", help="Ranking: default or conversation.  [default: the context's]"),
-    click.option("--explain", "with_features", is_flag=True, help="Show the parts of each score."),
+    SCORE_MIN,
+    click.option("--explain", "with_features", is_flag=True, help="Show the parts of each ranking."),
     click.option(
         "--role",
         "roles",
@@ -418,6 +420,8 @@ def recall(
     _print_items(output, recalled.items)
     if recalled.left_out_count:
         click.echo(f"{recalled.left_out_count} more passages did not fit; raise --tokens or --items", err=True)
+    if recalled.irrelevant_count and not recalled.items:
+        click.echo("no passage is relevant; --score-min 0 shows all candidates", err=True)
 
 
 @command(
@@ -485,6 +489,7 @@ def search(
     click.option("--from", "created_from", type=TIME, help="Only contexts created at this time or later."),
     click.option("--to", "created_to", type=TIME, help="Only contexts created before this time."),
     click.option("--role", "roles", multiple=True, type=click.Choice(_ROLES), help="Only passages of this role."),
+    SCORE_MIN,
     click.option("--cursor", default="", help="Search older contexts: `next_cursor` of the answer before (--json)."),
     subject_option,
     name="find",

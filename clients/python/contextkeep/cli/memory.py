@@ -8,7 +8,16 @@ from typing import Any, get_args
 
 import click
 
-from contextkeep.cli._base import JSON_OBJECT, Session, command, confirm, limit_option, subject_option, yes_option
+from contextkeep.cli._base import (
+    JSON_OBJECT,
+    SCORE_MIN,
+    Session,
+    command,
+    confirm,
+    limit_option,
+    subject_option,
+    yes_option,
+)
 from contextkeep.cli._lines import TIME
 from contextkeep.cli._output import Format, Output
 from contextkeep.values import Experience, Memory, MemoryKind, MemorySource
@@ -119,6 +128,7 @@ def retain(
     click.option(
         "--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="Maximum number of memories."
     ),
+    SCORE_MIN,
     subject_option,
     name="recall",
     group=memory,

@@ -29,6 +29,7 @@ class QueryOptions(TypedDict, total=False):
     time_to: datetime | None
     explain: bool
     expand_refs: Sequence[str]
+    score_min: float | None
     agent_id: str
     subject_user_id: str
 
@@ -62,6 +63,7 @@ def question_request(
     time_to: datetime | None = None,
     explain: bool = False,
     expand_refs: Sequence[str] = (),
+    score_min: float | None = None,
     agent_id: str = "",
     subject_user_id: str = "",
 ) -> query_pb.QueryContextRequest:
@@ -94,6 +96,7 @@ def question_request(
         time_to=messages.to_timestamp("time_to", time_to),
         explain=explain,
         expand_refs=messages.texts("expand_refs", expand_refs),
+        score_min=score_min,
         agent_id=agent_id,
         subject_user_id=subject_user_id,
     )

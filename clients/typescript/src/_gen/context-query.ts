@@ -14,7 +14,7 @@ export interface QueriedContext {
   hits: QueryHit[];
   /** One status for each selected provider, by id. */
   providers: ProviderStatus[];
-  /** Set in mode ANSWER, if there are hits. */
+  /** Set in mode ANSWER. If there are no hits, its text says that nothing was found. */
   answer?: QueryAnswer;
   /**
    * With `tokensMax`: the best hits as one block, each line marked as a quotation, as many as fit. `promptTokens` has
@@ -29,6 +29,8 @@ export interface QueriedContext {
   explained: ProviderHits[];
   /** One entry for each of `expandRefs`, in the same order, without duplicates: the current text of its source. */
   expanded: ExpandedRef[];
+  /** Number of hits that were left out because of `scoreMin`. */
+  belowScoreMinCount: number;
 }
 
 export function queriedContextOf(message: pb.QueryContextResponse): QueriedContext {
@@ -41,6 +43,7 @@ export function queriedContextOf(message: pb.QueryContextResponse): QueriedConte
     durationMs: message.durationMs,
     explained: message.explained.map(providerHitsOf),
     expanded: message.expanded.map(expandedRefOf),
+    belowScoreMinCount: message.belowScoreMinCount,
   };
   if (message.answer !== undefined) value.answer = queryAnswerOf(message.answer);
   return value;
@@ -136,7 +139,7 @@ export interface QueryHit {
   family: string;
   title: string;
   snippet: string;
-  /** The score of the reranker, between 0 and 1. Compare it only with scores of the same answer. */
+  /** The score of the reranker, between 0 and 1: how much of the question the text has, in words and in meaning. */
   score: number;
   /** The owner of the hit: PERSONAL or TEAM. */
   scope: "auto" | "personal" | "team" | "unknown";

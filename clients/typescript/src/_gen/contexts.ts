@@ -319,8 +319,12 @@ export interface RecalledItem {
   saidAt: string;
   text: string;
   tokens: number;
+  /**
+   * The probability that the passage answers the text, 0 to 1. It can be compared between questions and contexts. It is
+   * 0 if the text asks for nothing, such as a greeting.
+   */
   score: number;
-  /** Parts of the score by feature. Set if the request has `withFeatures`. */
+  /** Parts of the sum that orders the passages, by feature. Set if the request has `withFeatures`. */
   features: Record<string, number>;
   /** The task of the message or artifact. */
   taskId: string;
@@ -360,6 +364,8 @@ export interface Recalled {
   error: string;
   /** Whether the ranking used vectors. */
   byMeaning: ByMeaning;
+  /** Candidates whose score was too low (`scoreMin`). */
+  irrelevantCount: number;
 }
 
 export function recalledOf(message: pb.Recalled): Recalled {
@@ -370,6 +376,7 @@ export function recalledOf(message: pb.Recalled): Recalled {
     leftOutCount: message.leftOutCount,
     error: message.error,
     byMeaning: byMeaningOf(message.byMeaning ?? create(pb.ByMeaningSchema)),
+    irrelevantCount: message.irrelevantCount,
   };
 }
 

@@ -273,8 +273,14 @@ export interface RecallOptions {
   notAfterSeq?: number;
   /** Which passages may be recalled. */
   filter?: RecallFilter;
-  /** Return for each item the parts of its score. */
+  /** Return for each item the parts of its ranking. */
   withFeatures?: boolean;
+  /**
+   * Recall only items with this score or a higher one, 0 to 1. 0 recalls items of any score. Unset means the default:
+   * nothing if the best item has less than 0.12, only the best item if it has less than 0.17, otherwise items with 0.005
+   * or more. So "Thanks, that's all" and a question about something that was never mentioned recall nothing.
+   */
+  scoreMin?: number;
 }
 
 export function recallOptions(
@@ -288,6 +294,7 @@ export function recallOptions(
     notAfterSeq: whole(`${path}.not_after_seq`, value.notAfterSeq),
     filter: value.filter === undefined ? undefined : recallFilter(value.filter, `${path}.filter`),
     withFeatures: value.withFeatures,
+    scoreMin: value.scoreMin,
   };
 }
 

@@ -124,7 +124,7 @@ export function memoryOf(message: pb.Memory): Memory {
 /** A memory that matches a question. */
 export interface RecalledMemory {
   memory: Memory;
-  /** Relevance. Compare it only with other scores of the same answer. */
+  /** The probability that the memory answers the question, 0 to 1. It can be compared between questions. */
   score: number;
 }
 

@@ -2,7 +2,7 @@
 
 export type { AgentFields } from "./nouns/agents.js";
 export type { AgentTemplateFields } from "./nouns/agent-templates.js";
-export type { AppendOptions, ContextChanges, ContextFilter, ContextsFindOptions, ContextsRecallOptions, ContextsSyncHistoryOptions, SendOptions } from "./nouns/contexts.js";
+export type { AppendOptions, ContextChanges, ContextFilter, ContextsFindOptions, ContextsRecallOptions, ContextsSearchOptions, ContextsSyncHistoryOptions, SendOptions } from "./nouns/contexts.js";
 export type { ArtifactInput, ContextInput, EdgeInput, FacetFields, MessageInput, NewDocument, NodeInput, ProviderSelection, QueryOrder, RecallFilter, RecallOptions, SampleNode, StateEntryInput, StateEntryName } from "./inputs.js";
 export type { Billed, ForkOptions, WindowChanges, WindowOptions } from "./nouns/windows.js";
 export type { GraphListEdgesOptions, NewNode, NewRows } from "./nouns/graph.js";

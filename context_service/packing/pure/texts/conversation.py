@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from context_service.folding.pure.summaries import CONVERSATION, Scored, Summary
+from context_service.kernel.courtesies import only_greets, words_of
 from context_service.kernel.sentences import sentences_of
 from context_service.packing.pure.texts.units import Unit
 from context_service.windows.pure.refs import refs_between
@@ -45,21 +45,6 @@ _ASKS = re.compile("[?\uff1f\u061f\u055e\u1367\u2047]|(?<=[\u0370-\u03ff]);")  #
 _MORE = re.compile(r"^\[… \d+ more(?:: [^\]]*)?\]$", re.MULTILINE)  # the note in a message that was cut before
 # The beginning of a line of a message that looks like the heading of another.
 _LIKE_HEADING = re.compile(r"^(?=\[(?:m[0-9]|user\b|assistant\b))", re.MULTILINE)
-
-
-def _letters(word: str) -> str:
-    """Return the letters and digits of a word."""
-    return "".join(filter(str.isalnum, word))
-
-
-# Words of greetings, thanks and assents.
-_COURTESIES = frozenset(
-    _letters(word)
-    for line in Path(__file__).with_name("courtesies.txt").read_text(encoding="utf-8").splitlines()
-    if not line.startswith("#")
-    for word in line.split()
-)
-_COURTESY_WORDS_MAX = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +90,7 @@ def is_courtesy(text: str, answers: str) -> bool:
         text: The message.
         answers: The end of the assistant's text before the message. If it asks something, a "yes" is an answer.
     """
-    words = _words(text)
-    if len(words) > _COURTESY_WORDS_MAX or _ASKS.search(answers):
-        return False
-    return all(word in _COURTESIES for word in words)  # also a message without words, such as a thumbs-up
+    return not _ASKS.search(answers) and only_greets(text)
 
 
 def with_messages(
@@ -433,11 +415,6 @@ def _render(block: Summary, *, is_first: bool, cost: Callable[[str], int]) -> Su
     return replace(block, text=text, tokens=cost(text))
 
 
-def _words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without punctuation."""
-    return list(filter(None, map(_letters, text.casefold().split())))
-
-
 def _length(text: str) -> int:
     """Return how many words a text has. In scripts without spaces between words, two letters count as a word."""
-    return sum(max(len(_WIDE.findall(word)) // 2, 1) for word in _words(text))
+    return sum(max(len(_WIDE.findall(word)) // 2, 1) for word in words_of(text))

@@ -66,7 +66,7 @@ MEMORY_QUERY_MODE_RECALL: MemoryQueryMode
 MEMORY_QUERY_MODE_REFLECT: MemoryQueryMode
 
 class QueryContextRequest(_message.Message):
-    __slots__ = ("query", "mode", "scope", "depth", "limit", "providers", "provider_options", "context_ids", "tokens_max", "time_from", "time_to", "explain", "subject_user_id", "agent_id", "expand_refs")
+    __slots__ = ("query", "mode", "scope", "depth", "limit", "providers", "provider_options", "context_ids", "tokens_max", "time_from", "time_to", "explain", "subject_user_id", "agent_id", "expand_refs", "score_min")
     QUERY_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     SCOPE_FIELD_NUMBER: _ClassVar[int]
@@ -82,6 +82,7 @@ class QueryContextRequest(_message.Message):
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     EXPAND_REFS_FIELD_NUMBER: _ClassVar[int]
+    SCORE_MIN_FIELD_NUMBER: _ClassVar[int]
     query: str
     mode: QueryMode
     scope: QueryScope
@@ -97,7 +98,8 @@ class QueryContextRequest(_message.Message):
     subject_user_id: str
     agent_id: str
     expand_refs: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., providers: _Optional[_Union[ProviderSelection, _Mapping]] = ..., provider_options: _Optional[_Union[ProviderOptions, _Mapping]] = ..., context_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., expand_refs: _Optional[_Iterable[str]] = ...) -> None: ...
+    score_min: float
+    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., providers: _Optional[_Union[ProviderSelection, _Mapping]] = ..., provider_options: _Optional[_Union[ProviderOptions, _Mapping]] = ..., context_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., expand_refs: _Optional[_Iterable[str]] = ..., score_min: _Optional[float] = ...) -> None: ...
 
 class ProviderSelection(_message.Message):
     __slots__ = ("ids", "families")
@@ -128,7 +130,7 @@ class WorkspaceOptions(_message.Message):
     def __init__(self, node_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class QueryContextResponse(_message.Message):
-    __slots__ = ("asked", "hits", "providers", "answer", "prompt_text", "prompt_tokens", "trace_id", "duration_ms", "explained", "expanded")
+    __slots__ = ("asked", "hits", "providers", "answer", "prompt_text", "prompt_tokens", "trace_id", "duration_ms", "explained", "expanded", "below_score_min_count")
     ASKED_FIELD_NUMBER: _ClassVar[int]
     HITS_FIELD_NUMBER: _ClassVar[int]
     PROVIDERS_FIELD_NUMBER: _ClassVar[int]
@@ -139,6 +141,7 @@ class QueryContextResponse(_message.Message):
     DURATION_MS_FIELD_NUMBER: _ClassVar[int]
     EXPLAINED_FIELD_NUMBER: _ClassVar[int]
     EXPANDED_FIELD_NUMBER: _ClassVar[int]
+    BELOW_SCORE_MIN_COUNT_FIELD_NUMBER: _ClassVar[int]
     asked: QueryAsked
     hits: _containers.RepeatedCompositeFieldContainer[QueryHit]
     providers: _containers.RepeatedCompositeFieldContainer[ProviderStatus]
@@ -149,7 +152,8 @@ class QueryContextResponse(_message.Message):
     duration_ms: int
     explained: _containers.RepeatedCompositeFieldContainer[ProviderHits]
     expanded: _containers.RepeatedCompositeFieldContainer[ExpandedRef]
-    def __init__(self, asked: _Optional[_Union[QueryAsked, _Mapping]] = ..., hits: _Optional[_Iterable[_Union[QueryHit, _Mapping]]] = ..., providers: _Optional[_Iterable[_Union[ProviderStatus, _Mapping]]] = ..., answer: _Optional[_Union[QueryAnswer, _Mapping]] = ..., prompt_text: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., trace_id: _Optional[str] = ..., duration_ms: _Optional[int] = ..., explained: _Optional[_Iterable[_Union[ProviderHits, _Mapping]]] = ..., expanded: _Optional[_Iterable[_Union[ExpandedRef, _Mapping]]] = ...) -> None: ...
+    below_score_min_count: int
+    def __init__(self, asked: _Optional[_Union[QueryAsked, _Mapping]] = ..., hits: _Optional[_Iterable[_Union[QueryHit, _Mapping]]] = ..., providers: _Optional[_Iterable[_Union[ProviderStatus, _Mapping]]] = ..., answer: _Optional[_Union[QueryAnswer, _Mapping]] = ..., prompt_text: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., trace_id: _Optional[str] = ..., duration_ms: _Optional[int] = ..., explained: _Optional[_Iterable[_Union[ProviderHits, _Mapping]]] = ..., expanded: _Optional[_Iterable[_Union[ExpandedRef, _Mapping]]] = ..., below_score_min_count: _Optional[int] = ...) -> None: ...
 
 class ExpandedRef(_message.Message):
     __slots__ = ("ref", "is_found", "text", "is_cut", "reason", "title", "scope", "as_of", "untrusted")

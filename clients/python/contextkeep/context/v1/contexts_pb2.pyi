@@ -279,7 +279,7 @@ class SendMessageResponse(_message.Message):
     def __init__(self, context_id: _Optional[str] = ..., message: _Optional[_Union[SentMessage, _Mapping]] = ..., created: _Optional[bool] = ..., recall: _Optional[_Union[Recalled, _Mapping]] = ...) -> None: ...
 
 class RecallOptions(_message.Message):
-    __slots__ = ("off", "tokens_max", "items_max", "profile", "not_after_seq", "filter", "with_features")
+    __slots__ = ("off", "tokens_max", "items_max", "profile", "not_after_seq", "filter", "with_features", "score_min")
     OFF_FIELD_NUMBER: _ClassVar[int]
     TOKENS_MAX_FIELD_NUMBER: _ClassVar[int]
     ITEMS_MAX_FIELD_NUMBER: _ClassVar[int]
@@ -287,6 +287,7 @@ class RecallOptions(_message.Message):
     NOT_AFTER_SEQ_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
     WITH_FEATURES_FIELD_NUMBER: _ClassVar[int]
+    SCORE_MIN_FIELD_NUMBER: _ClassVar[int]
     off: bool
     tokens_max: int
     items_max: int
@@ -294,7 +295,8 @@ class RecallOptions(_message.Message):
     not_after_seq: int
     filter: RecallFilter
     with_features: bool
-    def __init__(self, off: _Optional[bool] = ..., tokens_max: _Optional[int] = ..., items_max: _Optional[int] = ..., profile: _Optional[str] = ..., not_after_seq: _Optional[int] = ..., filter: _Optional[_Union[RecallFilter, _Mapping]] = ..., with_features: _Optional[bool] = ...) -> None: ...
+    score_min: float
+    def __init__(self, off: _Optional[bool] = ..., tokens_max: _Optional[int] = ..., items_max: _Optional[int] = ..., profile: _Optional[str] = ..., not_after_seq: _Optional[int] = ..., filter: _Optional[_Union[RecallFilter, _Mapping]] = ..., with_features: _Optional[bool] = ..., score_min: _Optional[float] = ...) -> None: ...
 
 class RecallFilter(_message.Message):
     __slots__ = ("roles", "kinds", "authors", "said_from", "said_to", "seq_from", "seq_to", "task_ids", "entity_node_ids")
@@ -356,20 +358,22 @@ class RecalledItem(_message.Message):
     def __init__(self, ref: _Optional[str] = ..., kind: _Optional[str] = ..., seq: _Optional[int] = ..., message_id: _Optional[str] = ..., role: _Optional[str] = ..., name: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., tokens: _Optional[int] = ..., score: _Optional[float] = ..., features: _Optional[_Mapping[str, float]] = ..., task_id: _Optional[str] = ..., artifact_id: _Optional[str] = ...) -> None: ...
 
 class Recalled(_message.Message):
-    __slots__ = ("items", "prompt_text", "tokens", "left_out_count", "error", "by_meaning")
+    __slots__ = ("items", "prompt_text", "tokens", "left_out_count", "error", "by_meaning", "irrelevant_count")
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     PROMPT_TEXT_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_COUNT_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     BY_MEANING_FIELD_NUMBER: _ClassVar[int]
+    IRRELEVANT_COUNT_FIELD_NUMBER: _ClassVar[int]
     items: _containers.RepeatedCompositeFieldContainer[RecalledItem]
     prompt_text: str
     tokens: int
     left_out_count: int
     error: str
     by_meaning: ByMeaning
-    def __init__(self, items: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ..., prompt_text: _Optional[str] = ..., tokens: _Optional[int] = ..., left_out_count: _Optional[int] = ..., error: _Optional[str] = ..., by_meaning: _Optional[_Union[ByMeaning, _Mapping]] = ...) -> None: ...
+    irrelevant_count: int
+    def __init__(self, items: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ..., prompt_text: _Optional[str] = ..., tokens: _Optional[int] = ..., left_out_count: _Optional[int] = ..., error: _Optional[str] = ..., by_meaning: _Optional[_Union[ByMeaning, _Mapping]] = ..., irrelevant_count: _Optional[int] = ...) -> None: ...
 
 class ByMeaning(_message.Message):
     __slots__ = ("is_compared", "error", "pending_count", "is_reranked", "reranker_error")
@@ -406,7 +410,7 @@ class RecallResponse(_message.Message):
     def __init__(self, recalled: _Optional[_Union[Recalled, _Mapping]] = ...) -> None: ...
 
 class SearchContextRequest(_message.Message):
-    __slots__ = ("context_id", "query", "limit", "profile", "filter", "with_features", "subject_user_id")
+    __slots__ = ("context_id", "query", "limit", "profile", "filter", "with_features", "subject_user_id", "score_min")
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -414,6 +418,7 @@ class SearchContextRequest(_message.Message):
     FILTER_FIELD_NUMBER: _ClassVar[int]
     WITH_FEATURES_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    SCORE_MIN_FIELD_NUMBER: _ClassVar[int]
     context_id: str
     query: str
     limit: int
@@ -421,7 +426,8 @@ class SearchContextRequest(_message.Message):
     filter: RecallFilter
     with_features: bool
     subject_user_id: str
-    def __init__(self, context_id: _Optional[str] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., profile: _Optional[str] = ..., filter: _Optional[_Union[RecallFilter, _Mapping]] = ..., with_features: _Optional[bool] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+    score_min: float
+    def __init__(self, context_id: _Optional[str] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., profile: _Optional[str] = ..., filter: _Optional[_Union[RecallFilter, _Mapping]] = ..., with_features: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., score_min: _Optional[float] = ...) -> None: ...
 
 class SearchContextResponse(_message.Message):
     __slots__ = ("hits", "by_meaning")
@@ -432,7 +438,7 @@ class SearchContextResponse(_message.Message):
     def __init__(self, hits: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ..., by_meaning: _Optional[_Union[ByMeaning, _Mapping]] = ...) -> None: ...
 
 class SearchContextsRequest(_message.Message):
-    __slots__ = ("query", "limit", "passages_max", "agent_id", "external_id", "metadata_contains_json", "app_id", "entity_node_id", "created_from", "created_to", "state", "roles", "kinds", "authors", "said_from", "said_to", "profile", "subject_user_id", "cursor")
+    __slots__ = ("query", "limit", "passages_max", "agent_id", "external_id", "metadata_contains_json", "app_id", "entity_node_id", "created_from", "created_to", "state", "roles", "kinds", "authors", "said_from", "said_to", "profile", "subject_user_id", "cursor", "score_min")
     QUERY_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     PASSAGES_MAX_FIELD_NUMBER: _ClassVar[int]
@@ -452,6 +458,7 @@ class SearchContextsRequest(_message.Message):
     PROFILE_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    SCORE_MIN_FIELD_NUMBER: _ClassVar[int]
     query: str
     limit: int
     passages_max: int
@@ -471,7 +478,8 @@ class SearchContextsRequest(_message.Message):
     profile: str
     subject_user_id: str
     cursor: str
-    def __init__(self, query: _Optional[str] = ..., limit: _Optional[int] = ..., passages_max: _Optional[int] = ..., agent_id: _Optional[str] = ..., external_id: _Optional[_Union[ExternalId, _Mapping]] = ..., metadata_contains_json: _Optional[str] = ..., app_id: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., created_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., roles: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., authors: _Optional[_Iterable[str]] = ..., said_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., said_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., profile: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., cursor: _Optional[str] = ...) -> None: ...
+    score_min: float
+    def __init__(self, query: _Optional[str] = ..., limit: _Optional[int] = ..., passages_max: _Optional[int] = ..., agent_id: _Optional[str] = ..., external_id: _Optional[_Union[ExternalId, _Mapping]] = ..., metadata_contains_json: _Optional[str] = ..., app_id: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., created_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., roles: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., authors: _Optional[_Iterable[str]] = ..., said_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., said_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., profile: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., cursor: _Optional[str] = ..., score_min: _Optional[float] = ...) -> None: ...
 
 class SearchContextsResponse(_message.Message):
     __slots__ = ("contexts", "searched_count", "by_meaning", "next_cursor")

@@ -166,16 +166,18 @@ class RetainMemoryResponse(_message.Message):
     def __init__(self, memory: _Optional[_Union[Memory, _Mapping]] = ...) -> None: ...
 
 class RecallMemoriesRequest(_message.Message):
-    __slots__ = ("query", "limit", "filter", "subject_user_id")
+    __slots__ = ("query", "limit", "filter", "subject_user_id", "score_min")
     QUERY_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    SCORE_MIN_FIELD_NUMBER: _ClassVar[int]
     query: str
     limit: int
     filter: MemoryFilter
     subject_user_id: str
-    def __init__(self, query: _Optional[str] = ..., limit: _Optional[int] = ..., filter: _Optional[_Union[MemoryFilter, _Mapping]] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+    score_min: float
+    def __init__(self, query: _Optional[str] = ..., limit: _Optional[int] = ..., filter: _Optional[_Union[MemoryFilter, _Mapping]] = ..., subject_user_id: _Optional[str] = ..., score_min: _Optional[float] = ...) -> None: ...
 
 class MemoryFilter(_message.Message):
     __slots__ = ("kinds", "key", "holding_only", "happened_from", "happened_to", "as_of", "tags", "metadata_contains_json")

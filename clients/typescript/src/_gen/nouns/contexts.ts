@@ -80,13 +80,33 @@ export interface ContextsRecallOptions {
   notAfterSeq?: number;
   /** Which passages may be recalled. */
   filter?: RecallFilter;
-  /** Return for each item the parts of its score. */
+  /** Return for each item the parts of its ranking. */
   withFeatures?: boolean;
+  /**
+   * Recall only items with this score or a higher one, 0 to 1. 0 recalls items of any score. Unset means the default:
+   * nothing if the best item has less than 0.12, only the best item if it has less than 0.17, otherwise items with 0.005
+   * or more. So "Thanks, that's all" and a question about something that was never mentioned recall nothing.
+   */
+  scoreMin?: number;
   /**
    * Up to 100 tasks of the context whose artifacts are ranked first. For a recall with contexts.send, the service uses
    * the `referenceTaskIds` of the message.
    */
   referenceTaskIds?: string[];
+}
+
+/** Options of `contexts.search`. */
+export interface ContextsSearchOptions {
+  /** Maximum number of hits, up to 200. 0 means 20. */
+  limit?: number;
+  /** Name of the ranking, as in RecallOptions. */
+  profile?: string;
+  /** Which passages may be found. */
+  filter?: RecallFilter;
+  /** Return for each passage the parts of its ranking. */
+  withFeatures?: boolean;
+  /** Return only hits with this score or a higher one, 0 to 1. Unset means hits of any score. */
+  scoreMin?: number;
 }
 
 /** Options of `contexts.find`. */
@@ -123,6 +143,8 @@ export interface ContextsFindOptions {
   profile?: string;
   /** To search older contexts: `nextCursor` of the answer to the same request. Empty means from the newest on. */
   cursor?: string;
+  /** Return only passages with this score or a higher one, 0 to 1. Unset means passages of any score. */
+  scoreMin?: number;
 }
 
 /** Options of `contexts.list`. */
@@ -268,6 +290,7 @@ export class GeneratedContexts extends Noun<AppClient> {
         notAfterSeq: whole("options.not_after_seq", options.notAfterSeq),
         filter: options.filter === undefined ? undefined : recallFilter(options.filter, "options.filter"),
         withFeatures: options.withFeatures,
+        scoreMin: options.scoreMin,
       },
       subjectUserId: options.subjectUserId,
       referenceTaskIds: options.referenceTaskIds,
@@ -283,15 +306,11 @@ export class GeneratedContexts extends Noun<AppClient> {
    * Throws those of Recall.
    *
    * @param query Words to find.
-   * @param options.limit Maximum number of hits, up to 200. 0 means 20.
-   * @param options.profile Name of the ranking, as in RecallOptions.
-   * @param options.filter Which passages may be found.
-   * @param options.withFeatures Return for each passage the parts of its score.
    */
   async search(
     contextId: string,
     query: string,
-    options: { limit?: number; profile?: string; filter?: RecallFilter; withFeatures?: boolean } & ContextOptions = {},
+    options: ContextsSearchOptions & ContextOptions = {},
   ): Promise<RecalledItem[]> {
     const request = {
       contextId,
@@ -301,6 +320,7 @@ export class GeneratedContexts extends Noun<AppClient> {
       filter: options.filter === undefined ? undefined : recallFilter(options.filter, "filter"),
       withFeatures: options.withFeatures,
       subjectUserId: options.subjectUserId,
+      scoreMin: options.scoreMin,
     };
     const answer = await this.client.call(contextsPb.Contexts.method.searchContext, request, options);
     return answer.hits.map(recalledItemOf);
@@ -340,6 +360,7 @@ export class GeneratedContexts extends Noun<AppClient> {
       profile: options.profile,
       subjectUserId: options.subjectUserId,
       cursor: options.cursor,
+      scoreMin: options.scoreMin,
     };
     const answer = await this.client.call(contextsPb.Contexts.method.searchContexts, request, options);
     return foundContextsOf(answer);

@@ -77,6 +77,8 @@ export interface MemoriesRecallOptions {
   tags?: string[];
   /** A JSON object. Only memories whose metadata contain it. */
   metadataContains?: object;
+  /** Return only memories with this score or a higher one, 0 to 1. Unset means memories of any score. */
+  scoreMin?: number;
 }
 
 /** Options of `memories.reflect`. */
@@ -231,6 +233,7 @@ export class GeneratedMemories extends Noun<AppClient> {
         metadataContainsJson: toObject(options.metadataContains, "filter.metadata_contains_json"),
       },
       subjectUserId: options.subjectUserId,
+      scoreMin: options.scoreMin,
     };
     const answer = await this.client.call(memoriesPb.Memories.method.recallMemories, request, options);
     return answer.memories.map(recalledMemoryOf);

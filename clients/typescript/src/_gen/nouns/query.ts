@@ -60,6 +60,8 @@ export interface QueryOptions {
    * because of that.
    */
   expandRefs?: string[];
+  /** Return only hits with this score or a higher one, 0 to 1. Unset means 0.25 in mode ANSWER, otherwise any score. */
+  scoreMin?: number;
 }
 
 /** Options of `query.updateProvider`. */
@@ -132,6 +134,7 @@ export class Query extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       agentId: options.agentId,
       expandRefs: options.expandRefs,
+      scoreMin: options.scoreMin,
     };
     const answer = await this.client.call(contextQueryPb.ContextQuery.method.queryContext, request, options);
     return queriedContextOf(answer);
@@ -178,6 +181,7 @@ export class Query extends Noun<AppClient> {
       subjectUserId: options.subjectUserId,
       agentId: options.agentId,
       expandRefs: options.expandRefs,
+      scoreMin: options.scoreMin,
     };
     const timeoutMs = options.timeoutMs ?? this.client.options.timeoutMs;
     for await (const answer of this.client.stream(contextQueryPb.ContextQuery.method.streamQueryContext, request, { ...options, timeoutMs })) {

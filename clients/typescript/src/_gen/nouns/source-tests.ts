@@ -51,6 +51,8 @@ export interface SourceTestsRunOptions {
    * because of that.
    */
   expandRefs?: string[];
+  /** Return only hits with this score or a higher one, 0 to 1. Unset means 0.25 in mode ANSWER, otherwise any score. */
+  scoreMin?: number;
   /** Name of the test, up to 200 characters. */
   label?: string;
 }
@@ -95,6 +97,7 @@ export class SourceTests extends Noun<AppClient> {
         subjectUserId: options.subjectUserId,
         agentId: options.agentId,
         expandRefs: options.expandRefs,
+        scoreMin: options.scoreMin,
       },
       label: options.label,
     };

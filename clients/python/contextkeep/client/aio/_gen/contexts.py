@@ -106,6 +106,7 @@ class Contexts(Noun):
         not_after_seq: int = 0,
         filter: RecallFilter | None = None,
         with_features: bool = False,
+        score_min: float | None = None,
         reference_task_ids: Iterable[Id] = (),
         subject_user_id: str = "",
         timeout_s: float | None = None,
@@ -127,7 +128,11 @@ class Contexts(Noun):
                 none, the service chooses: "conversation" where only people speak, else "default".
             not_after_seq: Recall only up to this `seq`. 0 means all. For callers that already hold the newest messages.
             filter: Which passages may be recalled.
-            with_features: Return for each item the parts of its score.
+            with_features: Return for each item the parts of its ranking.
+            score_min: Recall only items with this score or a higher one, 0 to 1. 0 recalls items of any score. None
+                means the default: nothing if the best item has less than 0.12, only the best item if it has less than
+                0.17, otherwise items with 0.005 or more. So "Thanks, that's all" and a question about something that
+                was never mentioned recall nothing.
             reference_task_ids: Up to 100 tasks of the context whose artifacts are ranked first. For a recall with
                 `contexts.send`, the service uses the `reference_task_ids` of the message.
             subject_user_id: The user for whom a key without a user calls.
@@ -149,6 +154,7 @@ class Contexts(Noun):
                 not_after_seq=not_after_seq,
                 filter=contexts.recall_filter(filter, field="options.filter"),
                 with_features=with_features,
+                score_min=score_min,
             ),
             subject_user_id=subject_user_id,
             reference_task_ids=messages.ids("reference_task_ids", reference_task_ids),
@@ -165,6 +171,7 @@ class Contexts(Noun):
         profile: str = "",
         filter: RecallFilter | None = None,
         with_features: bool = False,
+        score_min: float | None = None,
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> builtins.list[RecalledItem]:
@@ -177,7 +184,8 @@ class Contexts(Noun):
             limit: Maximum number of hits, up to 200. 0 means 20.
             profile: Name of the ranking, as in RecallOptions.
             filter: Which passages may be found.
-            with_features: Return for each passage the parts of its score.
+            with_features: Return for each passage the parts of its ranking.
+            score_min: Return only hits with this score or a higher one, 0 to 1. None means hits of any score.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline in seconds. None means the client's.
 
@@ -195,6 +203,7 @@ class Contexts(Noun):
             filter=contexts.recall_filter(filter, field="filter"),
             with_features=with_features,
             subject_user_id=subject_user_id,
+            score_min=score_min,
         )
         answer: contexts_pb.SearchContextResponse = await self._call("SearchContext", request, timeout_s=timeout_s)
         return [RecalledItem.from_proto(item) for item in answer.hits]
@@ -220,6 +229,7 @@ class Contexts(Noun):
         said_to: datetime | None = None,
         profile: str = "",
         cursor: str = "",
+        score_min: float | None = None,
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> FoundContexts:
@@ -250,6 +260,7 @@ class Contexts(Noun):
             profile: Name of the ranking, as in RecallOptions. Empty means the default.
             cursor: To search older contexts: `next_cursor` of the answer to the same request. Empty means from the
                 newest on.
+            score_min: Return only passages with this score or a higher one, 0 to 1. None means passages of any score.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline in seconds. None means the client's.
 
@@ -278,6 +289,7 @@ class Contexts(Noun):
             profile=profile,
             subject_user_id=subject_user_id,
             cursor=cursor,
+            score_min=score_min,
         )
         answer: contexts_pb.SearchContextsResponse = await self._call("SearchContexts", request, timeout_s=timeout_s)
         return FoundContexts.from_proto(answer)

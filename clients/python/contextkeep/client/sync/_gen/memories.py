@@ -123,6 +123,7 @@ class Memories(Noun):
         as_of: datetime | None = None,
         tags: Iterable[str] = (),
         metadata_contains: Mapping[str, Any] | None = None,
+        score_min: float | None = None,
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> builtins.list[RecalledMemory]:
@@ -143,6 +144,7 @@ class Memories(Noun):
                 after it.
             tags: Only memories with all of these tags.
             metadata_contains: A JSON object. Only memories whose metadata contain it.
+            score_min: Return only memories with this score or a higher one, 0 to 1. None means memories of any score.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline in seconds. None means the client's.
 
@@ -167,6 +169,7 @@ class Memories(Noun):
                 metadata_contains_json=messages.to_object("filter.metadata_contains_json", metadata_contains),
             ),
             subject_user_id=subject_user_id,
+            score_min=score_min,
         )
         answer: memories_pb.RecallMemoriesResponse = self._call("RecallMemories", request, timeout_s=timeout_s)
         return [RecalledMemory.from_proto(item) for item in answer.memories]

@@ -42,6 +42,7 @@ class Query(gen.Query):
         time_to: datetime | None = None,
         explain: bool = False,
         expand_refs: Sequence[str] = (),
+        score_min: float | None = None,
         agent_id: str = "",
         subject_user_id: str = "",
         timeout_s: float | None = None,
@@ -66,6 +67,7 @@ class Query(gen.Query):
             time_to: Return only hits from before this time. It must have a time zone.
             explain: Also return the hits of each provider, as they were before merging.
             expand_refs: Refs of hits of earlier answers, up to 20, whose whole texts are returned, too.
+            score_min: Return only hits with this score or a higher one, 0 to 1. Default: 0.25 in mode "answer", else 0.
             agent_id: The agent to search as: its policy applies, and its files are searched. Empty: the key's agent, if
                 any.
             subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
@@ -94,6 +96,7 @@ class Query(gen.Query):
             time_to=time_to,
             explain=explain,
             expand_refs=expand_refs,
+            score_min=score_min,
             agent_id=agent_id,
             subject_user_id=subject_user_id,
         )
