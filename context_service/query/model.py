@@ -114,11 +114,14 @@ class Answered:
     mode: str = ""  # how it was searched, for the status
 
 
+WORDS_ONLY = "words only: "  # the reason of a status, before the error of the embedder
+
+
 def with_words_only(answer: Answered, error: str) -> Answered:
     """Return an answer that says that only words were compared, if `error` says why embeddings were not."""
     if not error or answer.state is State.SKIPPED:
         return answer
-    return replace(answer, state=State.STALE, reason="; ".join(filter(None, (answer.reason, f"words only: {error}"))))
+    return replace(answer, state=State.STALE, reason="; ".join(filter(None, (answer.reason, f"{WORDS_ONLY}{error}"))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

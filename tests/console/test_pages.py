@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
+import re
 import time
 from pathlib import Path
 
 import httpx2 as httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from contextkeep import (
     ContextClient,
@@ -24,6 +28,7 @@ from contextkeep import (
 )
 from contextkeep.address import Address
 from contextkeep.errors import ContextNotFound, NodeNotFound
+from contextkeep_console.marks import marked
 from contextkeep_console.settings import Settings
 from contextkeep_console.titles import READ_MAX
 from tests.clients.stack import running_in_a_thread
@@ -272,8 +277,8 @@ def test_hostile_names_are_text(
     client = visitor(running, key)
     for path in pages:
         text = client.get(path).text
-        for marked in ("<script>document", "<img src=x", '" onmouseover="', "<h1>javascript"):
-            assert marked not in text, path
+        for hostile in ("<script>document", "<img src=x", '" onmouseover="', "<h1>javascript"):
+            assert hostile not in text, path
     assert "&lt;script&gt;document" in client.get("/contexts").text
     assert "{{ 7 * 7 }}" in client.get("/contexts").text
     assert HOSTILE_NAMES
@@ -484,6 +489,32 @@ def test_a_ref_of_a_hit_leads_to_its_place(world: World, client: httpx.Client):
     answer = client.get("/find", params={"q": f"context:{world.context}/m3.0"})
 
     assert answer.headers["location"].endswith("#m3")
+
+
+def test_a_search_shows_conversations_with_its_words_marked(world: World, client: httpx.Client):
+    shown = client.get("/find", params={"q": "Which INVOICE was páid?"}).text
+    section = shown.partition('id="conversations"')[2].partition("</section>")[0]
+    assert f'href="/contexts/{world.context}"' in section
+    assert "<mark>invoice</mark>" in section and "<mark>paid</mark>" in section.lower()
+    nothing = client.get("/find", params={"q": "zyzzyva"}).text
+    assert "conversations that were searched says it" in nothing
+
+
+@given(st.text("ab é<>&\"'\n中\ud800", max_size=900), st.text("ab é<中 ", max_size=20))
+def test_marks_change_nothing_of_a_passage_but_its_length(text: str, search: str):
+    shown = str(marked(text, search))
+    plain = html.unescape(re.sub(r"</?mark>", "", shown)).strip("…")
+    assert plain in text.encode("utf-8", "backslashreplace").decode()
+    assert "<" not in re.sub(r"</?mark>", "", shown)
+    assert shown.count("<mark>") == shown.count("</mark>")
+
+
+def test_marks_are_the_words_of_the_search_in_any_case_and_their_longer_forms():
+    text = "Hotels in Tromsø: the hôtel Borealis, in Tromso. " + "x" * 700
+    assert str(marked(text, "Hotel in tromso")).startswith(
+        "<mark>Hotels</mark> in Tromsø: the <mark>hôtel</mark> Borealis, in <mark>Tromso</mark>. x"
+    )
+    assert "<mark>needle</mark>" in marked("x" * 5_000 + " needle " + "y" * 5_000, "a needle")
 
 
 @pytest.mark.parametrize("text", ["nothing of that", "%", "'", "\u202e", "a" * 5000, NOBODYS, "\x01"])

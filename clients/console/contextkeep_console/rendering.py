@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 from contextkeep import File
 from contextkeep_console.files.kinds import kind_of
+from contextkeep_console.marks import marked
 from contextkeep_console.prose import prose
 from contextkeep_console.tables import plain
 
@@ -32,6 +33,7 @@ def environment() -> Environment:
     result.filters.update(
         cell=cell,
         file_kind=file_kind,
+        marked=marked,
         number=number,
         pretty=pretty,
         prose=prose,

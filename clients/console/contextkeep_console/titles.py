@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from contextkeep import ChatMessage, Context, Node
+from contextkeep import ChatMessage, Context, FoundContext, Node
 from contextkeep.errors import ContextKeepError, Unauthenticated
 from contextkeep_console.visit import Visit, take
 
@@ -18,13 +18,13 @@ _FIRST_MESSAGES = 5  # of a context; before the user's there may be a system pro
 _VALUES_MAX = 200  # values of a node's data that are searched for a text
 
 
-async def titles_of(visit: Visit, contexts: Iterable[Context]) -> dict[str, str]:
+async def titles_of(visit: Visit, contexts: Iterable[Context | FoundContext]) -> dict[str, str]:
     """Return the titles of contexts, by their ids. A context without any words has none."""
     contexts = list(contexts)
     titles = {context.context_id: _own_title(context) for context in contexts}
     turns = asyncio.Semaphore(READ_AT_ONCE)
 
-    async def read(context: Context) -> None:
+    async def read(context: Context | FoundContext) -> None:
         async with turns:
             titles[context.context_id] = await _words_of(visit, context.context_id)
 
@@ -33,7 +33,7 @@ async def titles_of(visit: Visit, contexts: Iterable[Context]) -> dict[str, str]
     return titles
 
 
-def _own_title(context: Context) -> str:
+def _own_title(context: Context | FoundContext) -> str:
     if context.title or not context.external_ids:
         return context.title
     external_id = context.external_ids[0]

@@ -13,7 +13,6 @@ from context_service.contexts.rules.recall import ByMeaning, Filter, RecalledIte
 from context_service.contexts.store.artifacts import ArtifactRows
 from context_service.contexts.store.findable import Candidate, FindableContexts
 from context_service.kernel.tokens import TokenCounter
-from context_service.retrieval.profiles import DEFAULT
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.calibration import relevant_count
 from context_service.retrieval.pure.ranking import Ranked
@@ -42,7 +41,7 @@ class ContextsQuery:
     text: str
     limit: int = LIMIT_DEFAULT
     passages_max: int = PASSAGES_DEFAULT
-    profile: str = ""  # empty takes the default
+    profile: str = ""  # empty chooses one by who speaks
     contexts: ContextFilter = ContextFilter()
     passages: Filter = Filter()
     cursor: str = ""
@@ -110,8 +109,8 @@ class ContextsFinding:
         """
         principal = principal.without_admin()
         self._check(query)
-        name = query.profile or DEFAULT
-        check_profile(name)
+        if query.profile:
+            check_profile(query.profile)
         which = replace(query.contexts, owner_user_id=principal.user_id)
         binding = (
             "SearchContexts",
@@ -135,7 +134,7 @@ class ContextsFinding:
             wanted=query.passages.admits,
             limit=_RANKED_MAX,
             principal=principal,
-            profile_name=name,
+            profile_name=query.profile,
         )
         count = relevant_count([item.score for item in best.ranked], query.score_min)
         chosen = _grouped(best.ranked[:count], searched, limit=query.limit, passages_max=query.passages_max)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from context_service.query.model import DEADLINE_S_MAX, MEMORY, NODES_MAX, WORKSPACE, MemoryMode, SearchRoots
+from context_service.query.model import CONTEXT, DEADLINE_S_MAX, MEMORY, NODES_MAX, WORKSPACE, MemoryMode, SearchRoots
 from context_service.query.pure.provider_table import ProviderEntry, ProviderInfo
 from contextkeep.errors import InvalidArgument
 from service_runtime.values.checks import check_between, check_count
@@ -91,12 +91,18 @@ class Policy:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     own: Sequence[ProviderEntry] = ()  # the tenant's own providers
     rules: Sequence[Rules] = ()  # the rules of the agent, and then those of its template
+    # The key is a user's own and bound to no context. Then a query searches the user's contexts by default. A key that
+    # names a user (`delegate`) may belong to an agent in one of these contexts, so it must select them.
+    is_users_own_key: bool = False
 
     def of(self, entry: ProviderEntry) -> Ruled:
         """Return a provider with this policy's settings and rules applied."""
+        info = entry.info
+        if info.id == CONTEXT and self.is_users_own_key:
+            info = replace(info, is_default=True)
+            entry = replace(entry, info=info)
         if not self.settings and not self.rules:  # there is neither a setting nor a rule
             return Ruled(entry=entry, is_enabled=True, refused_by="")
-        info = entry.info
         setting = self.settings.get(info.id, Setting())
         is_default = info.is_default if setting.is_default is None else setting.is_default
         for rules in self.rules:

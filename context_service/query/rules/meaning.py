@@ -48,8 +48,8 @@ class HitsByMeaning:
 
     async def cosines(
         self, query: str, candidates: Sequence[Candidate], *, tenant_id: UUID
-    ) -> Mapping[str, float] | None:
-        """Return the similarity of hits to a query, by ref; None if only words can be compared.
+    ) -> tuple[Mapping[str, float] | None, str]:
+        """Return the similarity of hits to a query, by ref; None and the reason if only words can be compared.
 
         Hits that have a similarity already keep it, and the first `EMBEDDED_MAX` others are embedded. Similarities are
         scaled: 0 is that of an unrelated text.
@@ -75,9 +75,10 @@ class HitsByMeaning:
         except (NoVector, EmbedderFailed, TextRefused, TimeoutError) as error:
             # The text of the error is not logged, because it may repeat the text that the embedder refused.
             _log.info("hits compared by words only", extra={"error": type(error).__name__})
-            return None
+            return None, _reason(error)
         unrelated = self._embedder.unrelated
-        return {ref: max((cosine - unrelated) / (1.0 - unrelated), 0.0) for ref, cosine in cosine_by_ref.items()}
+        scaled = {ref: max((cosine - unrelated) / (1.0 - unrelated), 0.0) for ref, cosine in cosine_by_ref.items()}
+        return scaled, ""
 
     async def _vectors(self, texts: Sequence[str], tenant_id: UUID) -> list[Sequence[float]]:
         """Return the vectors of texts, in the order of the texts."""
@@ -89,6 +90,17 @@ class HitsByMeaning:
             for text, vector in zip(lacking, vectors_of_hits, strict=True):
                 vectors[text] = self._known.put(tenant_id, text, vector.values)
         return [vectors[text] for text in texts]
+
+
+def _reason(error: Exception) -> str:
+    """Return why hits have no vectors, without their texts, which are of several sources."""
+    match error:
+        case TextRefused():
+            return error.message
+        case TimeoutError():
+            return "the embedder did not answer in time"
+        case _:
+            return str(error)
 
 
 def _cosine(unit: Sequence[float], other: Sequence[float]) -> float:

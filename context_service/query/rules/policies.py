@@ -77,7 +77,8 @@ class Policies:
         if agent_id and agent is None:
             raise no_agent(agent_id)
         settings = await self._settings(principal)
-        return Policy(settings=settings, own=await self.own(principal), rules=_rules(agent))
+        own = await self.own(principal)
+        return Policy(settings=settings, own=own, rules=_rules(agent), is_users_own_key=_is_users_own(principal))
 
     def at_hand(self, agent_id: str, *, principal: Principal) -> Policy | None:
         """Return the result of `of` from the cache, without waiting, or None if it is not all there.
@@ -96,7 +97,7 @@ class Policies:
             return None
         if agent_id and agent is None:
             raise no_agent(agent_id)
-        return Policy(settings=settings, own=own, rules=_rules(agent))
+        return Policy(settings=settings, own=own, rules=_rules(agent), is_users_own_key=_is_users_own(principal))
 
     async def own(self, principal: Principal) -> Sequence[ProviderEntry]:
         """Return the providers that a tenant defines itself."""
@@ -176,6 +177,11 @@ class Policies:
 
 def _own_key(own: OwnProviders, principal: Principal) -> tuple[Any, ...]:
     return principal.tenant_id, own.family, principal.bounds, own.changes
+
+
+def _is_users_own(principal: Principal) -> bool:
+    """Return whether a key belongs to its user, and is bound to no context."""
+    return bool(principal.user_id) and principal.context_id is None and "delegate" not in principal.scopes
 
 
 def _rules(agent: Agent | None) -> list[Rules]:

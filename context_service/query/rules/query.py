@@ -21,7 +21,7 @@ from context_service.context_settings.room import ContextSettings
 from context_service.kernel.llm.reranking import RERANKED_MAX, Reranking
 from context_service.kernel.llm.texts import Chat, ChatFailed
 from context_service.kernel.tokens import TokenCounter
-from context_service.query.model import CONTEXT, DEADLINE_DEEP_S, DEADLINE_QUICK_S, Expanded
+from context_service.query.model import CONTEXT, DEADLINE_DEEP_S, DEADLINE_QUICK_S, WORDS_ONLY, Expanded
 from context_service.query.providers import Answered, Expanding, ProviderQuery, State
 from context_service.query.pure import expand as expanding
 from context_service.query.pure import model_answers, quotations
@@ -161,6 +161,11 @@ class ContextQueries:
         self._reranking = reranking
         self._chat = chat
 
+    @property
+    def has_embedder(self) -> bool:
+        """Whether hits can be compared by embeddings."""
+        return self._by_meaning is not None
+
     async def stream(
         self, question: QueryRequest, *, principal: Principal
     ) -> AsyncGenerator[ProviderProgress | Queried, None]:
@@ -233,7 +238,8 @@ class ContextQueries:
                 tell(ProviderProgress(status=status, candidates=()))
             refused = {choice.entry.info.id: "the tenant's policy cannot be read; try again" for choice in chosen}
             expanded = expanding.expanded_refs(question.expand_refs, {}, refused)
-        hits, scores = await self._rank(question, candidates, principal)
+        hits, scores, words_only = await self._rank(question, candidates, principal)
+        statuses = [_with_words_only(status, words_only, candidates) for status in statuses]
         if self._reranking and hits and not question.parts:  # the hits of parts are ranked for each part
             best = hits[:RERANKED_MAX]
             hits, reranking = await self._reranking.reranked(question.query, hits, principal)
@@ -416,7 +422,7 @@ class ContextQueries:
         """Return the texts that a deep query also searches for: its parts, or its words with those of the best hits."""
         if question.parts:
             return [part.search_text for part in question.parts]
-        hits, _ = await self._fuse(question.query, candidates, principal)
+        hits, _, _ = await self._fuse(question.query, candidates, principal)
         words = distinctive(question.query, hits[:_DEEPER_HITS])
         return [" ".join([question.query, *words])] if words else []
 
@@ -561,25 +567,33 @@ class ContextQueries:
 
     async def _rank(
         self, question: QueryRequest, candidates: Sequence[Candidate], principal: Principal
-    ) -> tuple[list[Fused], Mapping[str, float]]:
-        """Merge and rank the hits, for each part of the question if it has parts."""
+    ) -> tuple[list[Fused], Mapping[str, float], str]:
+        """Return the result of `_fuse`, merged of those of the question's parts if it has parts."""
         if not question.parts:
             return await self._fuse(question.query, candidates, principal)
-        return merged_parts([await self._fuse(part.search_text, candidates, principal) for part in question.parts])
+        ranked = [await self._fuse(part.search_text, candidates, principal) for part in question.parts]
+        hits, scores = merged_parts([(hits, scores) for hits, scores, _ in ranked])
+        return hits, scores, next((error for _, _, error in ranked if error), "")
 
     async def _fuse(
         self, query: str, candidates: Sequence[Candidate], principal: Principal
-    ) -> tuple[list[Fused], Mapping[str, float]]:
-        """Merge and rank the hits; compare them by embeddings too, if there is an embedder and it answers."""
+    ) -> tuple[list[Fused], Mapping[str, float], str]:
+        """Merge and rank the hits; compare them by embeddings too, if there is an embedder and it answers.
+
+        Returns:
+            The hits, best first; the score of each candidate by its ref; and why words alone were compared although
+            there is an embedder, else an empty text.
+        """
         size_bytes = _SCORED_BYTES * sum(len(candidate.hit.snippet) for candidate in candidates)
         hits, scores = await beside_the_loop(size_bytes, fused, query, candidates)
         if self._by_meaning is None or not candidates:
-            return hits, scores
+            return hits, scores, ""
         best = sorted(candidates, key=lambda candidate: (-scores[candidate.ref], candidate.ref))
-        cosines = await self._by_meaning.cosines(query, best, tenant_id=principal.tenant_id)
+        cosines, error = await self._by_meaning.cosines(query, best, tenant_id=principal.tenant_id)
         if cosines is None:
-            return hits, scores
-        return await beside_the_loop(size_bytes, partial(fused, cosines=cosines), query, candidates)
+            return hits, scores, error
+        hits, scores = await beside_the_loop(size_bytes, partial(fused, cosines=cosines), query, candidates)
+        return hits, scores, ""
 
 
 def _provider_query(question: QueryRequest, policy: Policy, providers: Providers) -> ProviderQuery:
@@ -699,6 +713,14 @@ def _with_second(first: Status, second: Status, fresh_count: int) -> Status:
         hit_count=first.hit_count + fresh_count,
         reason=first.reason if is_whole else "; ".join(filter(None, [first.reason, _of_second(second)])),
     )
+
+
+def _with_words_only(status: Status, error: str, candidates: Sequence[Candidate]) -> Status:
+    """Return the status of a provider, which says why its hits were compared with the query by words alone."""
+    lacks_vectors = any(hit.provider_id == status.entry.info.id and hit.cosine is None for hit in candidates)
+    if not error or not lacks_vectors or WORDS_ONLY in status.reason:
+        return status
+    return replace(status, state=State.STALE, reason="; ".join(filter(None, (status.reason, f"{WORDS_ONLY}{error}"))))
 
 
 def _with_reranking(status: Status, best: Sequence[Fused], reranking: Reranking) -> Status:

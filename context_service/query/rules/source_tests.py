@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from context_service.query.model import MEMORY
+from context_service.query.model import MEMORY, WORDS_ONLY
 from context_service.query.providers import State
 from context_service.query.pure.request import Mode, QueryRequest
 from context_service.query.rules.query import ContextQueries, Queried
@@ -106,7 +106,7 @@ class SourceTests:
                 "question.expand_refs must be empty in a test of sources", field="question.expand_refs"
             )
         queried = await self._queries.query(replace(question, explain=True), principal=asking)
-        answer, warnings = rendered(queried), warned(queried)
+        answer, warnings = rendered(queried), warned(queried, has_embedder=self._queries.has_embedder)
         most = max(map(len, queried.explained.values()), default=0)
         while len(answer) > ANSWER_BYTES_MAX and most:
             most //= 2
@@ -192,9 +192,13 @@ def outcome(queried: Queried) -> dict[str, Any]:
     }
 
 
-def warned(queried: Queried) -> list[str]:
-    """Return warnings about options that the providers did not follow."""
+def warned(queried: Queried, *, has_embedder: bool) -> list[str]:
+    """Return warnings about options that the providers did not follow, and about texts compared by words only."""
     question, warnings = queried.question, []
+    asked = [statuse for statuse in queried.statuses if statuse.state in (State.OK, State.STALE)]
+    if asked and not has_embedder:
+        warnings.append("words only: no embedder is configured")
+    warnings += [f"{statuse.entry.info.id}: {statuse.reason}" for statuse in asked if WORDS_ONLY in statuse.reason]
     for statuse in queried.statuses:
         if (
             statuse.entry.info.id == MEMORY

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from context_service.retrieval.profiles import DEFAULT, profile
+from context_service.retrieval.profiles import profile
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.ranking import ranking
 from context_service.retrieval.pure.rows import Row
 from context_service.retrieval.rules.meaning import Meaning
-from context_service.retrieval.rules.search import Best
+from context_service.retrieval.rules.search import Best, chosen_profile
 from context_service.retrieval.store.across import AcrossContexts, SearchedContexts
 from service_runtime.rpc.calls import in_slices
 from service_runtime.rpc.principal import Principal
@@ -25,7 +25,7 @@ async def best_across(
     wanted: Callable[[Row], bool],
     limit: int,
     principal: Principal,
-    profile_name: str = DEFAULT,
+    profile_name: str = "",
 ) -> Best:
     """Return the passages of several contexts that answer a question; the rows have places of `SearchedContexts`.
 
@@ -37,7 +37,7 @@ async def best_across(
         wanted: Says whether a passage may be returned.
         limit: The largest number of passages to return.
         principal: The caller; only passages that it may see are returned.
-        profile_name: The name of the ranking profile.
+        profile_name: The name of the ranking profile; empty chooses one by who speaks.
     """
     vector, error = await meaning.vector(question.text, principal) if meaning else (None, "")
     matching = await across.matching(searched, principal=principal)
@@ -61,7 +61,7 @@ async def best_across(
         ranking(
             question,
             matching,
-            profile(profile_name),
+            profile(profile_name or chosen_profile(matching.rows)),
             cosines=near.cosines if near else None,
             wanted=is_wanted,
             limit=limit,

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from context_service.retrieval.profiles import profile
+from context_service.retrieval.rules import search_across
 from context_service.retrieval.store import across
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1.context_query_pb2 import PROVIDER_STATE_SKIPPED
 from contextkeep.context.v1.message_pb2 import MessageInput
 from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded
-from tests.context_service.contexts.callers import Caller, Opened
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from tests.context_service.contexts.callers import Caller, Opened, with_embedder
+from tests.context_service.contexts.test_recall_by_meaning import by_meaning
 
 
 @pytest.fixture
@@ -100,6 +105,63 @@ async def test_what_is_not_findable_is_not_found_and_the_narrowest_setting_appli
     await ada.call("UpdateContext", context_id=shown, context={}, update_mask={"paths": ["is_findable"]})
     header = (await ada.call("GetContext", context_id=shown)).context
     assert not header.HasField("is_findable")
+
+
+async def test_a_fork_of_a_context_that_is_not_findable_is_not_findable(ada: Caller):
+    hidden = await begun(ada, "The tapir hides.", is_findable=False)
+    shown = await begun(ada, "The tapir drinks.", is_findable=True)
+    forks = {}
+    for context_id in (hidden, shown):
+        window = (await ada.call("OpenWindow", context_id=context_id, model="claude-sonnet-4-5")).window
+        fork = await ada.call("ForkWindow", window_id=window.window_id, task="Look at it.")
+        forks[context_id] = fork.window.context_id
+    assert {shown, forks[shown]} >= set(await found(ada, "tapir")) >= {shown}
+    header = (await ada.call("GetContext", context_id=forks[hidden])).context
+    assert header.HasField("is_findable") and not header.is_findable
+
+
+async def test_conversations_are_found_by_meaning_and_ranked_by_who_speaks(
+    postgres: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    chosen: list[str] = []
+    monkeypatch.setattr(search_across, "profile", lambda name: chosen.append(name) or profile(name))
+    async with with_embedder(postgres, tmp_path) as (made, server):
+        server.answer = by_meaning
+        ada = made.caller.of("ada")
+        cough = await begun(ada, "She came because of a hacking that kept her awake.")
+        await begun(ada, "The train to Oslo was late.")
+        said = MessageInput(content="Rex sleeps in the kennel.", role="assistant")
+        dog = str((await ada.append("", said)).context_id)
+        for context_id in (cough, dog):
+            assert (await ada.call("WaitForIndex", context_id=context_id)).is_complete
+        answer = await ada.call("SearchContexts", query="cough?")
+        assert answer.by_meaning.is_compared
+        assert [context.context_id for context in answer.contexts][:1] == [cough]
+        assert chosen == ["conversation"], "people among themselves"
+        assert (await found(ada, "puppy and kennel"))[0] == dog
+        assert chosen[-1] == "default"
+        await ada.call("SearchContexts", query="cough?", profile="default")
+        assert chosen[-1] == "default"
+
+
+async def test_a_users_own_key_searches_its_contexts_by_default(contexts: Opened, ada: Caller):
+    """A key that names a user may belong to an agent in one context, which gets text of others only if it asks."""
+    own = await begun(ada, "The narwhal dives.")
+    answer = await ada.call("QueryContext", query="narwhal")
+    assert own in {hit.ref.partition(":")[2].partition("/")[0] for hit in answer.hits}
+    listed = {one.provider_id: one.is_default for one in (await ada.call("ListContextProviders")).providers}
+    assert listed["context"]
+    for key, user in (("runtime", "ada"), ("plain", ""), ("context", "")):
+        answer = await contexts.caller.of(key).call("QueryContext", query="narwhal", subject_user_id=user)
+        assert not answer.hits
+        assert "context" not in {status.provider_id for status in answer.providers}
+    await contexts.caller.of("admin").call(
+        "UpdateProviderSetting", setting={"provider_id": "context", "is_default": False}
+    )
+    assert not (await ada.call("QueryContext", query="narwhal")).hits
+    await contexts.caller.of("admin").call(
+        "UpdateProviderSetting", setting={"provider_id": "context"}, reset=["is_default"]
+    )
 
 
 async def test_a_query_of_a_user_searches_their_own_contexts(contexts: Opened, ada: Caller):

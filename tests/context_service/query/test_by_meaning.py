@@ -110,6 +110,28 @@ async def test_a_provider_says_that_the_embedder_cannot_be_reached(stack, family
     assert answer.providers[0].state == pb.PROVIDER_STATE_OK
 
 
+async def test_a_tool_whose_hits_could_not_be_compared_by_meaning_says_so_and_its_test_warns(
+    postgres: EmbeddedPostgres, stack, monkeypatch: pytest.MonkeyPatch
+):
+    """The tool itself answered; only the comparison of its hits with the query failed."""
+    monkeypatch.setattr(endpoint, "PAUSE_S", 0.0)
+    monkeypatch.setattr(endpoint, "PAUSE_S_MAX", 0.0)
+    asked = {"query": "Which floors have a canteen?", "providers": pb.ProviderSelection(ids=["many"])}
+    works = stack.server.answer
+    stack.server.answer = lambda texts: web.Response(status=500, text="canteen")
+    try:
+        answer = await stack.caller.call("QueryContext", **asked)
+        tested = await stack.caller.of("admin").call("RunSourceTest", question=pb.QueryContextRequest(**asked))
+    finally:
+        stack.server.answer = works
+    (status,) = answer.providers
+    assert answer.hits and status.state == pb.PROVIDER_STATE_STALE
+    assert status.reason == "words only: the embedder answered 500"
+    assert list(tested.test.warnings) == ["many: words only: the embedder answered 500"]
+    (status,) = (await stack.caller.call("QueryContext", **asked)).providers
+    assert (status.state, status.reason) == (pb.PROVIDER_STATE_OK, "")
+
+
 def test_vectors_are_known_to_their_tenant_alone():
     known = KnownVectors()
     kept = known.put(TENANT, QUESTION, [3.0, 4.0])

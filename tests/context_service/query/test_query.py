@@ -257,7 +257,7 @@ async def test_the_limit_cuts_and_says_so_in_the_explanation(ask: Asker):
 
 async def test_a_personal_question_shows_no_team_provider_unless_it_is_named(ask: Asker):
     answer = await ask.query("ada", query=RENEWAL, scope="personal")
-    assert states(answer) == {"fast": "ok", "memory": "ok", "wiki": "ok", "workspace": "ok"}
+    assert states(answer) == {"context": "ok", "fast": "ok", "memory": "ok", "wiki": "ok", "workspace": "ok"}
     assert not answer.get("hits"), "what fast has belongs to the team"
     answer = await only(ask, "own", "team", key="ada", scope="personal")
     assert states(answer) == {"own": "ok", "team": "skipped"}

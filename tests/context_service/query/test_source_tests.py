@@ -23,6 +23,8 @@ from tests.errors import raised
 
 QUERY = "When was the renewal of Acme signed?"
 
+WITHOUT_EMBEDDER = "words only: no embedder is configured"
+
 
 async def call(world: World, name: str, request: Any, key: str = "admin") -> Any:
     channel = world.opened.caller.channel
@@ -98,9 +100,9 @@ async def test_tests_are_listed_the_newest_first_replayed_compared_and_removed(w
 async def test_a_mode_that_did_not_run_as_asked_is_warned_of(world: World):
     options = pb.ProviderOptions(memory=pb.MemoryOptions(query_mode=pb.MEMORY_QUERY_MODE_RECALL))
     fine = await ran(world, providers=only("memory"), provider_options=options, subject_user_id="ada")
-    assert list(fine.warnings) == [] and fine.owner_user_id == "ada"
+    assert list(fine.warnings) == [WITHOUT_EMBEDDER] and fine.owner_user_id == "ada"
     skipped = await ran(world, providers=only("empty"), mode=pb.QUERY_MODE_ANSWER)
-    assert list(skipped.warnings) == ["the mode is answer, but nothing was found"]
+    assert list(skipped.warnings) == [WITHOUT_EMBEDDER, "the mode is answer, but nothing was found"]
 
 
 async def test_the_last_state_and_latency_stand_on_the_provider_for_who_tests(world: World):
@@ -117,7 +119,7 @@ async def test_the_last_state_and_latency_stand_on_the_provider_for_who_tests(wo
 async def test_an_answer_is_kept_up_to_a_bound_and_so_many_are_kept(world: World, monkeypatch):
     monkeypatch.setattr(source_tests, "ANSWER_BYTES_MAX", 7_000)
     test = await ran(world, providers=only("huge"), limit=2)
-    assert list(test.warnings) == [source_tests.CUT]
+    assert list(test.warnings) == [WITHOUT_EMBEDDER, source_tests.CUT]
     assert len(test.answer.hits) == 2 and source_test_rows.KEPT_MAX == 200
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
+from contextkeep import FoundContext
 from contextkeep.errors import InvalidArgument, NotFound, PermissionDenied, SubjectRequired
 from contextkeep_console import code
 from contextkeep_console.pages.graph import node_columns
@@ -25,6 +27,16 @@ _CALL_ID = re.compile(r"\b[0-9a-f]{16}\b")
 _SEQ = re.compile(r"\bm([0-9]{1,18})\b")
 _CHARS_MAX = 2_000
 _IDS_MAX = 3
+_PASSAGES_MAX = 3  # of each conversation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Conversations:
+    """The conversations that a search found, best first, each with its title."""
+
+    found: Sequence[tuple[str, FoundContext]]
+    searched_count: int
+    has_more: bool  # older conversations were not searched
 
 
 async def find(visit: Visit) -> Response:
@@ -41,18 +53,21 @@ async def find(visit: Visit) -> Response:
         places += await _places(visit, item.lower(), result)
     if len(places) == 1:
         return RedirectResponse(places[0][2], 303)
-    nodes, records = await asyncio.gather(part(_nodes(visit, result)), part(_records(visit, result)))
+    talk, nodes, records = await asyncio.gather(
+        part(_conversations(visit, result)), part(_nodes(visit, result)), part(_records(visit, result))
+    )
     return visit.render(
         "find.html",
         title="Search",
         text=result,
         places=places,
+        talk=talk,
         nodes=nodes,
         records=records,
         node_table=nodes.value,
         record_table=records.value,
         code=code.Code(
-            python=code.python_each("context", "records.search", result), shell=code.shell("wm", "search", result)
+            python=code.python("context", "contexts.find", result), shell=code.shell("context", "find", result)
         ),
     )
 
@@ -131,6 +146,14 @@ async def _or_none(look: Callable[[], Awaitable[tuple[str, str, str]]]) -> tuple
         return await look()
     except (NotFound, PermissionDenied, SubjectRequired, InvalidArgument):
         return None  # the id is of something else, or of nothing that this key sees
+
+
+async def _conversations(visit: Visit, text: str) -> _Conversations:
+    """Search the conversations that the visitor may find."""
+    answer = await visit.context.contexts.find(text, passages_max=_PASSAGES_MAX, **visit.whose)
+    titles = await titles_of(visit, answer.contexts)
+    found = [(titles[context.context_id] or context.context_id, context) for context in answer.contexts]
+    return _Conversations(found=found, searched_count=answer.searched_count, has_more=bool(answer.next_cursor))
 
 
 async def _nodes(visit: Visit, text: str) -> Table:

@@ -139,7 +139,7 @@ export interface ContextsFindOptions {
   /** Passages said at `saidFrom` or later, and before `saidTo`. */
   saidFrom?: Date | string;
   saidTo?: Date | string;
-  /** Name of the ranking, as in RecallOptions. Empty means the default. */
+  /** Name of the ranking, as in RecallOptions. Empty lets the service choose one by who speaks. */
   profile?: string;
   /** To search older contexts: `nextCursor` of the answer to the same request. Empty means from the newest on. */
   cursor?: string;

@@ -18,7 +18,10 @@ export interface SourceTestsRunOptions {
   depth?: "quick" | "deep";
   /** Maximum number of hits, 1 to 50. Unset means 20. */
   limit?: number;
-  /** The providers to ask. Unset means the default providers, and `context` if `contextIds` is not empty. */
+  /**
+   * The providers to ask. Unset means the default providers, and `context` if `contextIds` is not empty. For a user's
+   * own key that is bound to no context, `context` is a default provider.
+   */
   providers?: ProviderSelection;
   /**
    * Search all contents of the records of these nodes, up to 20 nodes. For an agent, only nodes of its target count.

@@ -257,7 +257,7 @@ class Contexts(Noun):
             roles: Passages of these roles and kinds, as in RecallFilter.
             authors: Passages of these speakers.
             said_from: Passages said at `said_from` or later, and before `said_to`.
-            profile: Name of the ranking, as in RecallOptions. Empty means the default.
+            profile: Name of the ranking, as in RecallOptions. Empty lets the service choose one by who speaks.
             cursor: To search older contexts: `next_cursor` of the answer to the same request. Empty means from the
                 newest on.
             score_min: Return only passages with this score or a higher one, 0 to 1. None means passages of any score.

@@ -51,7 +51,8 @@ export type QueryContextRequest = Message<"contextkeep.context.v1.QueryContextRe
   limit?: number | undefined;
 
   /**
-   * The providers to ask. Unset means the default providers, and `context` if `context_ids` is not empty.
+   * The providers to ask. Unset means the default providers, and `context` if `context_ids` is not empty. For a user's
+   * own key that is bound to no context, `context` is a default provider.
    *
    * @generated from field: contextkeep.context.v1.ProviderSelection providers = 6;
    */

@@ -1438,7 +1438,7 @@ export type SearchContextsRequest = Message<"contextkeep.context.v1.SearchContex
   saidTo?: Timestamp | undefined;
 
   /**
-   * Name of the ranking, as in RecallOptions. Empty means the default.
+   * Name of the ranking, as in RecallOptions. Empty lets the service choose one by who speaks.
    *
    * @generated from field: string profile = 17;
    */
