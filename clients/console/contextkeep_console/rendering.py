@@ -15,6 +15,7 @@ from contextkeep_console.files.kinds import kind_of
 from contextkeep_console.marks import marked
 from contextkeep_console.prose import prose
 from contextkeep_console.tables import plain
+from contextkeep_console.trees import tree
 
 TEXT_CHARS_MAX = 20_000  # of one text on a page
 _CELL_CHARS_MAX = 160
@@ -43,6 +44,7 @@ def environment() -> Environment:
         size=size,
         text=text,
         thumbnail_size=thumbnail_size,
+        tree=tree,
         when=when,
     )
     result.filters["path"] = path

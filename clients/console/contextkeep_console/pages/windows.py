@@ -30,6 +30,7 @@ from contextkeep_console.pages.contexts import window_columns
 from contextkeep_console.rendering import query
 from contextkeep_console.tables import Column, Table, facts
 from contextkeep_console.titles import titles_of
+from contextkeep_console.trees import block_text
 from contextkeep_console.trouble import part
 from contextkeep_console.visit import Visit, everything, take
 
@@ -376,17 +377,17 @@ def _message_block(item: Any, files: Sequence[File]) -> Block:
     """Return a message of a request."""
     message = item if isinstance(item, dict) else {"content": item}
     author = str(message.get("role") or message.get("type") or "")
-    content = message.get("content") or message.get("parts") or {k: v for k, v in message.items() if k != "role"}
-    return Block(author=author, text=content if isinstance(content, str) else _text_of(content), files=files)
+    content = message.get("content") or message.get("parts")
+    rest = {name: value for name, value in message.items() if name not in {"role", "content", "parts"}}
+    texts = [_text_of(content) if content else "", block_text(rest) if rest else ""]
+    return Block(author=author, text="\n\n".join(filter(None, texts)), files=files)
 
 
 def _text_of(content: Any) -> str:
-    """Return the content of a vendor's message as text; content with other blocks than texts is shown as JSON."""
-    if isinstance(content, list) and all(
-        isinstance(item, dict) and set(item) - {"cache_control"} == {"type", "text"} for item in content
-    ):
-        return "\n\n".join(item["text"] for item in content)
-    return json.dumps(content, ensure_ascii=False, indent=2)
+    """Return the content of a vendor's message as text: the text of its text blocks, and other blocks as trees."""
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(map(block_text, content)) if isinstance(content, list) else block_text(content)
 
 
 async def state(visit: Visit) -> Response:
