@@ -10,12 +10,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from agents import Agent, Model, ModelResponse, Runner, Usage, function_tool
+from agents import Agent, Model, ModelResponse, Runner, ToolOutputImage, Usage, function_tool
 from agents.memory import SQLiteSession
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
 from contextkeep import AsyncContextClient, MessageInput
 from contextkeep.adapters.openai_agents import ContextSession, PackedSession
+from tests.context_service.retrieval.files import pdf
 from tests.media import png
 
 USER = {"role": "user", "content": "Where is order 4711?"}
@@ -227,6 +228,45 @@ async def test_files_come_out_as_they_went_in_and_are_files_of_the_context(clien
     assert [file.sha256 for file in result.files] == [hashlib.sha256(PNG).hexdigest()]
     assert "iVBOR" not in result.content_json
     assert await ours.pop_item() == WITH_FILES[-1]
+
+
+def shown_files(items: list[Any]) -> list[str]:
+    """Return the pictures and files of items, in their order, as their `data:` URLs."""
+    content = [piece for item in items for piece in item.get("content") or item.get("output") or () if item]
+    pieces = [piece for piece in content if isinstance(piece, dict)]
+    return [url for piece in pieces if (url := piece.get("image_url") or piece.get("file_data"))]
+
+
+async def test_a_packed_session_shows_a_runners_model_the_pictures_and_pdfs_that_it_was_given(
+    client: AsyncContextClient, name: str
+):
+    """Also the picture that a tool answers, and also another process that goes on with the session."""
+    invoice = "data:application/pdf;base64," + b64encode(pdf(["Rechnung 4711"])).decode()
+    taken = "data:image/png;base64," + b64encode(png(90, 60, color=3)).decode()
+
+    @function_tool
+    def shot() -> Any:
+        """Make a screenshot."""
+        return ToolOutputImage(image_url=taken)
+
+    model = Scripted([called("shot", "{}", "c1"), said("Both agree."), said("Yes.")])
+    agent = Agent(name="clerk", model=model, tools=[shot])
+    asked: list[Any] = [
+        {
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "Compare them with the screen."},
+                {"type": "input_image", "detail": "auto", "image_url": PICTURE},
+                {"type": "input_file", "filename": "Rechnung.pdf", "file_data": invoice},
+            ],
+        }
+    ]
+    session = PackedSession(name, client, model="gpt-5", context_tokens=60_000)
+    assert (await Runner.run(agent, asked, session=session)).final_output == "Both agree."
+    again = PackedSession(name, client, model="gpt-5", context_tokens=60_000)
+    assert (await Runner.run(agent, "Sure?", session=again)).final_output == "Yes."
+    assert shown_files(model.shown[0]) == [PICTURE, invoice]
+    assert shown_files(model.shown[-1]) == [PICTURE, invoice, taken]
 
 
 HOSTILE: list[Any] = [
