@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -94,6 +95,30 @@ def test_it_packs_a_window_of_its_context(issued: Issued):
     packed = issued.client.call(RPCS["Pack"], asked, key=issued.key)
     assert "of the key" in packed.answers[0].messages_json
     assert issued.client.call(RPCS["Pack"], asked, key=issued.reader).reason == "PERMISSION_DENIED"
+
+
+def test_it_packs_the_pictures_of_its_context_and_reads_no_others(issued: Issued):
+    shown, hidden = png(43, 30, color=3), png(44, 30, color=4)
+    file_ids = []
+    for context_id, data in ((issued.context_id, shown), ("", hidden)):
+        said = MessageInput(parts=[message.Part(file=message.File(data=data))])
+        sending = pb.SendMessageRequest(context_id=context_id, message=said)
+        (sent,) = issued.client.call(RPCS["SendMessage"], sending, key=issued.parent).answers
+        reading = pb.GetMessageRequest(context_id=sent.context_id, message_id=sent.message.message_id)
+        (read,) = issued.client.call(RPCS["GetMessage"], reading, key=issued.parent).answers
+        file_ids.append(read.message.parts[0].file.working_memory_id)
+    opening = windows.OpenWindowRequest(context_id=issued.context_id, model="claude-sonnet-4-5")
+    (opened,) = issued.client.call(RPCS["OpenWindow"], opening, key=issued.key).answers
+    asked = windows.PackRequest(window_id=opened.window.window_id)
+    (pack,) = issued.client.call(RPCS["Pack"], asked, key=issued.key).answers
+    assert b64encode(shown).decode() in pack.messages_json
+    body = windows.PackBodyRequest(window_id=opened.window.window_id)
+    chunks = issued.client.call(RPCS["PackBody"], body, key=issued.key).answers
+    assert b"".join(answer.chunk for answer in chunks).decode() == pack.messages_json
+    reads = [memory.GetContentRequest(working_memory_id=file_id) for file_id in file_ids]
+    (content,) = issued.client.call(RPCS["GetContent"], reads[0], key=issued.key).answers
+    assert content.content == shown
+    assert issued.client.call(RPCS["GetContent"], reads[1], key=issued.key).reason == "RECORD_NOT_FOUND"
 
 
 def test_what_it_was_billed_teaches_its_window_and_no_other(issued: Issued):

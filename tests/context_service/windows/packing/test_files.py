@@ -15,11 +15,12 @@ from context_service.kernel.parts import File, Part, ToolResult
 from context_service.kernel.rendering import Format
 from context_service.packing.pure.steps.catch_up import caught_up
 from context_service.profiles.pure.profiles import BadProfile, parse_profile, profile
+from contextkeep.context.v1 import chat_history_pb2, message_pb2
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
-from contextkeep.context.v1 import message_pb2
 from tests.context_service.contexts.callers import Caller
 from tests.context_service.windows import messages
 from tests.context_service.windows.calling import FORMATS, calls, opened, packed, said
+from tests.media import png
 
 SHOT = File(
     working_memory_id="0198c0de-0000-7000-8000-000000000001",
@@ -212,3 +213,26 @@ async def test_a_fold_keeps_as_many_pictures_as_the_profile_says(caller: Caller)
     assert folded
     assert all(len(_images(pack)) <= 4 for pack in folded)
     assert all("готово" in pack.messages_json for pack in folded)
+
+
+async def test_packs_with_stored_pictures_begin_with_the_one_before_from_any_replica(
+    caller: Caller, other_replica: Caller
+):
+    """Also right after a fold, which another replica may have made."""
+    context_id = await said(caller, "", {"content": "Закажи билет."})
+    window = await opened(caller, context_id, 9_000, format=FORMATS[Format.ANTHROPIC], model="claude-haiku-4-5")
+    replicas, before, folds = [caller, other_replica], await packed(caller, window, without_recall=True), 0
+    for number in range(24):
+        file = message_pb2.File(data=png(800, 600, color=number), name=f"{number}.png")
+        answered = message_pb2.ToolResult(tool_call_id=f"c{number}", content_json='"готово"', files=[file])
+        shown = {"role": "tool", "parts": [message_pb2.Part(tool_result=answered)]}
+        await said(caller, context_id, calls(f"c{number}"), shown)
+        replicas.reverse()
+        references = chat_history_pb2.FILE_DELIVERY_REFERENCES
+        first, second = [await packed(replica, window, without_recall=True, files=references) for replica in replicas]
+        assert first == second
+        if first.epoch == before.epoch:
+            assert first.messages_json.encode().startswith(before.messages_json.encode()[: before.prefix_bytes])
+        folds += first.epoch - before.epoch
+        before = first
+    assert folds and before.files
