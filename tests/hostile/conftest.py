@@ -90,8 +90,23 @@ def finds_documents(client: Client, shared_urls: Urls) -> Callable[[uuid.UUID, o
                 pytest.fail(f"not read in a minute: {listed}")
             finally:
                 connection.execute("DELETE FROM access.tenant WHERE id = %s", (tenant_id,))
+                until_nothing_is_claimed(connection, tenant_id)
 
     return read
+
+
+def until_nothing_is_claimed(connection: psycopg.Connection, tenant_id: uuid.UUID) -> None:
+    """Wait for the work in the background that had begun before the tenant was gone: it still writes.
+
+    A claimed item is due when its lease ends, and has no error, which would have postponed it. A worker may read the
+    list of tenants before that, and claim an item a moment later, so one look is too few.
+    """
+    claimed = "SELECT FROM context.outbox WHERE tenant_id = %s AND attempts > 0 AND due_at > now() AND last_error = ''"
+    looks, until = 0, time.monotonic() + 60
+    while looks < 3 and time.monotonic() < until:
+        is_claimed = connection.execute(claimed, (tenant_id,)).fetchone() is not None
+        looks = 0 if is_claimed else looks + 1
+        time.sleep(0.1)
 
 
 @pytest.fixture(scope="package")
