@@ -26,6 +26,8 @@ from bench.document import save
 from bench.quality.agent_log import agent_log
 from bench.quality.beam import conversations as beam_of
 from bench.quality.by_vectors import by_vectors
+from bench.quality.calibration import HEADER as HEADER_OF_CALIBRATION
+from bench.quality.calibration import calibration
 from bench.quality.conversations import Conversation, Searcher
 from bench.quality.figures import HEADER, figures
 from bench.quality.in_memory import by_bm25, searcher
@@ -127,6 +129,10 @@ def measured(locomo: Sequence[Conversation], beam: Sequence[Conversation], conte
     agents = [agent_log(seed=seed) for seed in (3, 4)]
     sets = {"LoCoMo": locomo, "BEAM": beam, "agents": agents, "talk": [talk()], "paraphrases": paraphrases()}
     recalls = {of: table(of, those, contexts) for of, those in sets.items() if those}
+    print(f"\nscores and the default threshold of recall, by words, in memory\n{HEADER_OF_CALIBRATION}")
+    for of, those in sets.items():
+        if those:
+            print(calibration(those).line(of), flush=True)
     if not locomo:
         return []
     missed = [name for name, target in TARGETS.items() if recalls["LoCoMo"][name] < target]
