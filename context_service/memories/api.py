@@ -22,7 +22,7 @@ from context_service.memories.model import (
 )
 from context_service.memories.rules.consolidate import Consolidating
 from context_service.memories.rules.memories import Memories
-from context_service.memories.rules.recall import SENTENCES_DEFAULT, MemoryRecalling
+from context_service.memories.rules.recall import SENTENCES_DEFAULT, STATEMENT_TOKENS_DEFAULT, MemoryRecalling
 from contextkeep.context.v1 import memories_pb2 as pb
 from contextkeep.context.v1 import memories_pb2_grpc
 from contextkeep.errors import InvalidArgument
@@ -106,13 +106,17 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
         )
 
     async def ReflectMemories(self, request: pb.ReflectMemoriesRequest, context: object) -> pb.ReflectMemoriesResponse:
-        """Summarize memories."""
+        """Answer a question with sentences of memories."""
         query = MemoryQuery(
             query=request.query,
             limit=request.limit if request.HasField("limit") else SENTENCES_DEFAULT,
             which=_filter(request.filter),
         )
-        reflected = await self._remembering.reflect(query, principal=somebody_of(request.subject_user_id))
+        reflected = await self._remembering.reflect(
+            query,
+            tokens_max=request.tokens_max if request.HasField("tokens_max") else STATEMENT_TOKENS_DEFAULT,
+            principal=somebody_of(request.subject_user_id),
+        )
         return copied(
             pb.ReflectMemoriesResponse,
             reflected,

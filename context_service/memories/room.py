@@ -10,7 +10,7 @@ from context_service.memories.api import MemoriesServicer
 from context_service.memories.rules.consolidate import Consolidating
 from context_service.memories.rules.expiry import MemoryExpiry
 from context_service.memories.rules.memories import Memories
-from context_service.memories.rules.recall import MemoryRecalling
+from context_service.memories.rules.recall import SENTENCES_DEFAULT, MemoryRecalling
 from context_service.memories.store.memories import MemoryRows
 from context_service.memories.store.passages import memory_source
 from context_service.retrieval.model import MEMORY
@@ -21,6 +21,7 @@ from service_runtime.grpc_server.server import Service
 
 # What other rooms use.
 __all__ = [
+    "SENTENCES_DEFAULT",
     "MemoryRecalling",
     "memories_of",
     "memory_rows_of",
@@ -46,7 +47,7 @@ async def open_memories(deps: Dependencies, stack: AsyncExitStack) -> tuple[Room
     rows, memories = memory_rows_of(deps), memories_of(deps)
     expiry = MemoryExpiry(deps.database, rows, memories)
     await stack.enter_async_context(background.keeping(partial(expiry.keep_deleting, deps.settings.sweep_interval_s)))
-    recalling = MemoryRecalling(deps.database, rows, deps.passages, meaning=meaning_of(deps))
+    recalling = MemoryRecalling(deps.database, rows, deps.passages, meaning=meaning_of(deps), count=deps.tokens.count)
     consolidating = Consolidating(deps.database, rows, memories, requests=REQUESTS)
     servicer = MemoriesServicer(memories, recalling, consolidating)
     service = Service(

@@ -390,7 +390,7 @@ CALLS: Mapping[str, Call] = {
     "UpdateProviderSetting": Call(args="provider_id", required="provider_id"),
     "RetainMemory": Call(defaults={"kind": '"fact"'}),
     "RecallMemories": Call(defaults={"limit": "20"}),
-    "ReflectMemories": Call(defaults={"limit": "8"}, without="holding_only"),
+    "ReflectMemories": Call(defaults={"limit": "3"}, without="holding_only"),
     "GetPage": Call(args="slug"),
     "ListPages": Call(args="slug_prefix"),
     "ListPageVersions": Call(args="slug"),

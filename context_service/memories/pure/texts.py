@@ -61,5 +61,5 @@ def statement_of(text: str, experience: Experience | None) -> bytes:
     """Return a hash that is equal for memories that say the same, even in different words."""
     said = [text, *((experience.goal, experience.outcome) if experience else ())]
     # A text that is too short to be a fact counts by its words.
-    facts = [_BETWEEN.join(fact_of(text)) or " ".join(text.casefold().split()) for text in said]
+    facts = [_BETWEEN.join(fact_of(text)) or _plain(text) for text in said]
     return hashlib.sha256("\n".join(facts).encode(errors="surrogatepass")).digest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from uuid import UUID
 
@@ -26,8 +26,8 @@ from service_runtime.postgres import Database
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.checks import check_between
 
-SENTENCES_DEFAULT, SENTENCES_MAX = 8, 20
-STATEMENT_CHARS_MAX = 8_000
+SENTENCES_DEFAULT, SENTENCES_MAX = 3, 20
+STATEMENT_TOKENS_DEFAULT, STATEMENT_TOKENS_MAX = 400, 4_000
 _REFLECTED_ON = 40  # the most memories that one statement summarizes
 _SEARCHED = 4  # searching a text for words of a question takes this many times as long as parsing it
 
@@ -40,13 +40,23 @@ class MemoryRecalling:
         rows: The store of memories.
         passages: The store of passages, which indexes the memories.
         meaning: Compares texts by their embeddings, or None to search by words only.
+        count: Counts the tokens of a text.
     """
 
-    def __init__(self, database: Database, rows: MemoryRows, passages: Passages, *, meaning: Meaning | None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        rows: MemoryRows,
+        passages: Passages,
+        *,
+        meaning: Meaning | None,
+        count: Callable[[str], int],
+    ) -> None:
         self._database = database
         self._rows = rows
         self._passages = passages
         self._meaning = meaning
+        self._count = count
 
     async def recall(self, query: MemoryQuery, *, principal: Principal) -> RecalledMemories:
         """Return the memories that answer a question, best first.
@@ -61,10 +71,14 @@ class MemoryRecalling:
         return await self._matches(query, limit=query.limit, principal=principal)
 
     async def reflect(
-        self, query: MemoryQuery, *, principal: Principal, chars_max: int = STATEMENT_CHARS_MAX
+        self, query: MemoryQuery, *, principal: Principal, tokens_max: int = STATEMENT_TOKENS_DEFAULT
     ) -> ReflectedMemories:
-        """Summarize matching memories in one statement of up to `limit` sentences; raises as `recall`."""
+        """Answer a question with up to `limit` sentences of memories, the most relevant first; raises as `recall`.
+
+        Superseded memories are left out, unless the filter asks for what held at a time.
+        """
         check_question(query.query, limit=query.limit, limit_max=SENTENCES_MAX)
+        check_between("tokens_max", tokens_max, 1, STATEMENT_TOKENS_MAX)
         check_filter(query.which)
         found = await self._matches(query, limit=_REFLECTED_ON, principal=principal)
         size = sum(len(memory.text) for memory, _ in found.memories)
@@ -72,9 +86,11 @@ class MemoryRecalling:
             _SEARCHED * size,
             reflected,
             query.query,
-            [memory for memory, _ in found.memories],
+            [memory for memory, _ in found.memories if query.which.as_of or memory.superseded_by is None],
+            by_meaning=found.by_meaning,
             limit=query.limit,
-            chars_max=chars_max,
+            tokens_max=tokens_max,
+            count=self._count,
         )
         return ReflectedMemories(
             statement=statement,

@@ -8,14 +8,12 @@ from uuid import UUID
 
 from context_service.memories.model import LIMIT_MAX, Memory, MemoryFilter, ReflectedMemories
 from context_service.memories.model import MemoryQuery as MemoriesAsked
-from context_service.memories.room import MemoryRecalling
+from context_service.memories.room import SENTENCES_DEFAULT, MemoryRecalling
 from context_service.query.model import MEMORY, MemoryMode, with_words_only, without_user
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope
-from context_service.query.pure.hit_checks import SNIPPET_CHARS_MAX
 from service_runtime.rpc.principal import Principal
 
 TRUST = 3
-_SENTENCES = 8
 _TARGET = "memories of the user"
 _IDS_MAX = 20  # the metadata of a statement name at most this many of the memories that it rests on
 
@@ -46,8 +44,8 @@ class UserMemories:
             return with_words_only(answer, results.error)
         if request.is_second_pass:  # the statement is made already
             return Answered(target=_TARGET, mode=mode.name)
-        of = MemoriesAsked(query=request.query, limit=_SENTENCES, which=which)
-        reflected = await self._remembering.reflect(of, principal=principal, chars_max=SNIPPET_CHARS_MAX)
+        of = MemoriesAsked(query=request.query, limit=SENTENCES_DEFAULT, which=which)
+        reflected = await self._remembering.reflect(of, principal=principal)
         hits = [_statement_hit(reflected)] if reflected.memories else []
         answer = Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({reflected.recalled.mode})")
         return with_words_only(answer, reflected.recalled.error)

@@ -195,7 +195,7 @@ async def recalled(user: User, query: str, **fields: object) -> list[str]:
     return [one.memory.text for one in answer.memories]
 
 
-async def test_a_reflection_quotes_what_holds_the_newest_first_and_names_what_it_rests_on(user: User):
+async def test_a_reflection_quotes_what_holds_the_best_answer_first_and_names_what_it_rests_on(user: User):
     old = await user.retain("Ada lives in Paris.", key="home", happened_at=at(NOW - timedelta(100)))
     new = await user.retain("Ada lives in Rome. She has a bike.", key="home", happened_at=at(NOW - timedelta(50)))
     same = await user.retain("Ada lives in Rome.", happened_at=at(NOW - timedelta(10)))
@@ -204,8 +204,8 @@ async def test_a_reflection_quotes_what_holds_the_newest_first_and_names_what_it
 
     answer = await user.call("ReflectMemories", query="Where does Ada live?")
 
-    assert answer.statement.splitlines() == ["Ada lives with a cat. (2026-11-01)", "Ada lives in Rome. (2026-10-22)"]
-    assert answer.memory_ids[0] == beside.memory_id
+    assert answer.statement.splitlines() == ["Ada lives in Rome. (2026-10-22)", "Ada lives with a cat. (2026-11-01)"]
+    assert answer.memory_ids[-1] == beside.memory_id
     assert set(answer.memory_ids) == {beside.memory_id, new.memory_id, same.memory_id}
     assert list(answer.superseded_ids) == [old.memory_id]
     assert (answer.method, answer.mode) == ("extractive", "words")

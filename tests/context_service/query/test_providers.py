@@ -117,7 +117,7 @@ class TestWiki(ContextProviderConformance):
             page = {"slug": f"gondola-{number}", "title": "Gondola", "markdown": f"The gondola of Venice, {number}."}
             await world.opened.caller.of("ada").call("PutPage", page=page)
         database = world.opened.database
-        provider = WikiPages(PageSearch(database, Passages(database), meaning=None))
+        provider = WikiPages(PageSearch(database, Passages(database), meaning=None, count=len))
         return native(provider, ProviderQuery(query="Which gondola is it?", limit=10))
 
 
@@ -188,7 +188,7 @@ class TestUserMemories(ContextProviderConformance):
             said = {"text": f"The gondola of Venice has seat {number}."}
             await world.opened.caller.of("ada").call("RetainMemory", memory=said)
         database = world.opened.database
-        remembering = MemoryRecalling(database, MemoryRows(model=""), Passages(database), meaning=None)
+        remembering = MemoryRecalling(database, MemoryRows(model=""), Passages(database), meaning=None, count=len)
         asked = ProviderQuery(query="Which gondola is it?", limit=10, memory_mode=MemoryMode.RECALL)
         return native(UserMemories(remembering), asked)
 

@@ -156,15 +156,16 @@ def recall(session: Session, output: Output, *, query: str, kinds: tuple[MemoryK
         help="Only memories of this kind; may be repeated.",
     ),
     click.option(
-        "--limit", type=click.IntRange(1, 20), default=8, show_default=True, help="Maximum number of sentences."
+        "--limit", type=click.IntRange(1, 20), default=3, show_default=True, help="Maximum number of sentences."
     ),
+    click.option("--tokens-max", type=click.IntRange(1, 4000), help="Maximum number of tokens.  [default: 400]"),
     subject_option,
     name="reflect",
     group=memory,
     example="contextkeep memory reflect 'Where does Ada live?' --user ada",
 )
 def reflect(session: Session, output: Output, *, query: str, kinds: tuple[MemoryKind, ...], **options: Any) -> None:
-    """Summarize the memories that matter to a question.
+    """Answer a question with sentences of memories.
 
     Use it when you want one statement instead of the single memories of `contextkeep memory recall`.
     """

@@ -218,16 +218,18 @@ class RecalledMemory(_message.Message):
     def __init__(self, memory: _Optional[_Union[Memory, _Mapping]] = ..., score: _Optional[float] = ...) -> None: ...
 
 class ReflectMemoriesRequest(_message.Message):
-    __slots__ = ("query", "limit", "filter", "subject_user_id")
+    __slots__ = ("query", "limit", "filter", "subject_user_id", "tokens_max")
     QUERY_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_MAX_FIELD_NUMBER: _ClassVar[int]
     query: str
     limit: int
     filter: MemoryFilter
     subject_user_id: str
-    def __init__(self, query: _Optional[str] = ..., limit: _Optional[int] = ..., filter: _Optional[_Union[MemoryFilter, _Mapping]] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+    tokens_max: int
+    def __init__(self, query: _Optional[str] = ..., limit: _Optional[int] = ..., filter: _Optional[_Union[MemoryFilter, _Mapping]] = ..., subject_user_id: _Optional[str] = ..., tokens_max: _Optional[int] = ...) -> None: ...
 
 class ReflectMemoriesResponse(_message.Message):
     __slots__ = ("statement", "memory_ids", "superseded_ids", "method", "mode", "meaning_error")

@@ -130,11 +130,12 @@ class MemoriesServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReflectMemories(self, request, context):
-        """Summarize the memories that match a question in one statement. The statement takes the best sentence of each
-        matching memory, newest first, and repeats none. The answer names the memories that it rests on. Superseded
-        memories are not part of the statement; the answer lists them separately.
+        """Answer a question with sentences of memories, the most relevant first, each once. A memory is used if its words
+        cover enough of the question. A word that all matching memories share, such as a name, counts next to nothing. The
+        answer names the memories that it rests on. Superseded memories are not part of the statement, unless the filter
+        has `as_of`; the answer lists them separately.
 
-        Reasons: those of RecallMemories.
+        Reasons: those of RecallMemories; INVALID_ARGUMENT (`tokens_max` is not between 1 and 4,000).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

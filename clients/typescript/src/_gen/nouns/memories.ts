@@ -83,7 +83,7 @@ export interface MemoriesRecallOptions {
 
 /** Options of `memories.reflect`. */
 export interface MemoriesReflectOptions {
-  /** Number of sentences of the statement, from 1 to 20. Unset: 8. */
+  /** Number of sentences of the statement, from 1 to 20. Unset: 3. */
   limit?: number;
   /** Only memories of these kinds. Empty: all kinds. */
   kinds?: ("fact" | "preference" | "experience" | "observation" | "event" | "commitment")[];
@@ -101,6 +101,8 @@ export interface MemoriesReflectOptions {
   tags?: string[];
   /** A JSON object. Only memories whose metadata contain it. */
   metadataContains?: object;
+  /** Tokens of the statement, from 1 to 4,000. Unset: 400. */
+  tokensMax?: number;
 }
 
 /** Options of `memories.list`. */
@@ -240,11 +242,12 @@ export class GeneratedMemories extends Noun<AppClient> {
   }
 
   /**
-   * Summarize the memories that match a question in one statement. The statement takes the best sentence of each
-   * matching memory, newest first, and repeats none. The answer names the memories that it rests on. Superseded
-   * memories are not part of the statement; the answer lists them separately.
+   * Answer a question with sentences of memories, the most relevant first, each once. A memory is used if its words
+   * cover enough of the question. A word that all matching memories share, such as a name, counts next to nothing. The
+   * answer names the memories that it rests on. Superseded memories are not part of the statement, unless the filter
+   * has `asOf`; the answer lists them separately.
    *
-   * Throws those of memories.recall.
+   * Throws those of memories.recall; InvalidArgument (`tokensMax` is not between 1 and 4,000).
    *
    * @param query The question: not blank, up to 8,000 characters.
    */
@@ -263,6 +266,7 @@ export class GeneratedMemories extends Noun<AppClient> {
         metadataContainsJson: toObject(options.metadataContains, "filter.metadata_contains_json"),
       },
       subjectUserId: options.subjectUserId,
+      tokensMax: options.tokensMax,
     };
     const answer = await this.client.call(memoriesPb.Memories.method.reflectMemories, request, options);
     return reflectionOf(answer);

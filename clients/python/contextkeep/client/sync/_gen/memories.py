@@ -178,7 +178,7 @@ class Memories(Noun):
         self,
         query: str,
         *,
-        limit: int = 8,
+        limit: int = 3,
         kinds: Iterable[MemoryKind] = (),
         key: str = "",
         happened_from: datetime | None = None,
@@ -186,18 +186,19 @@ class Memories(Noun):
         as_of: datetime | None = None,
         tags: Iterable[str] = (),
         metadata_contains: Mapping[str, Any] | None = None,
+        tokens_max: int | None = None,
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> Reflection:
-        """Summarize the memories that match a question in one statement.
+        """Answer a question with sentences of memories, the most relevant first, each once.
 
-        The statement takes the best sentence of each matching memory, newest first, and repeats none. The answer names
-        the memories that it rests on. Superseded memories are not part of the statement; the answer lists them
-        separately.
+        A memory is used if its words cover enough of the question. A word that all matching memories share, such as a
+        name, counts next to nothing. The answer names the memories that it rests on. Superseded memories are not part
+        of the statement, unless the filter has `as_of`; the answer lists them separately.
 
         Args:
             query: The question: not blank, up to 8,000 characters.
-            limit: Number of sentences of the statement, from 1 to 20. None: 8.
+            limit: Number of sentences of the statement, from 1 to 20. None: 3.
             kinds: Only memories of these kinds. Empty: all kinds.
             key: Only memories with this key. Empty: with any key or none.
             happened_from: Only memories with `happened_at` at or after this time.
@@ -206,11 +207,12 @@ class Memories(Noun):
                 after it.
             tags: Only memories with all of these tags.
             metadata_contains: A JSON object. Only memories whose metadata contain it.
+            tokens_max: Tokens of the statement, from 1 to 4,000. None: 400.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
-            InvalidArgument: the query is blank; the limit is not between 1 and 100.
+            InvalidArgument: `tokens_max` is not between 1 and 4,000.
             SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
             LimitExceeded: A value exceeds a limit.
             PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
@@ -229,6 +231,7 @@ class Memories(Noun):
                 metadata_contains_json=messages.to_object("filter.metadata_contains_json", metadata_contains),
             ),
             subject_user_id=subject_user_id,
+            tokens_max=tokens_max,
         )
         answer: memories_pb.ReflectMemoriesResponse = self._call("ReflectMemories", request, timeout_s=timeout_s)
         return Reflection.from_proto(answer)
