@@ -59,12 +59,13 @@ class Contexts:
             return await self._of_user(request, principal)
         hits: list[Hit] = []
         left_out: list[str] = []
-        searched = 0
+        searched = missing = 0
         by_meaning, error = False, ""
         for context_id in request.context_ids:
             context = await self._log.read(context_id, principal=principal)
             if context is None:
                 left_out.append(f"CONTEXT_NOT_FOUND: {context_id}")
+                missing += 1
                 continue
             scope = QueryScope.PERSONAL if context.owner_user_id else QueryScope.TEAM
             if scope not in request.scopes:
@@ -78,6 +79,7 @@ class Contexts:
                 results = await self._recalling.search(context_id, question, principal=principal, context=context)
             except ContextNotFound:  # the context was deleted after it was read above
                 left_out.append(f"CONTEXT_NOT_FOUND: {context_id}")
+                missing += 1
                 continue
             searched += 1
             by_meaning = by_meaning or results.meaning.is_compared
@@ -88,6 +90,7 @@ class Contexts:
             return Answered(state=State.SKIPPED, reason=reason)
         answer = Answered(
             hits=sorted(hits, key=lambda hit: (-(hit.score or 0.0), hit.source_id))[: request.limit],
+            state=State.STALE if missing else State.OK,
             reason=reason,
             target=f"{searched} of {len(request.context_ids)} contexts",
             mode="words and meaning" if by_meaning else "words",

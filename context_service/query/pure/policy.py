@@ -35,9 +35,15 @@ class Setting:
         """Check the setting of a provider.
 
         Raises:
-            InvalidArgument: a value is out of range, or the field does not apply to this provider.
+            InvalidArgument: a value is out of range, the field does not apply to this provider, or the provider would
+                be disabled and a default.
             LimitExceeded: there are too many nodes.
         """
+        if self.enabled is False and self.is_default:
+            raise InvalidArgument(
+                "setting.is_default must not be true for a provider that setting.enabled switches off",
+                field="setting.is_default",
+            )
         if self.deadline_ms is not None:
             check_between("setting.deadline_ms", self.deadline_ms, 1, DEADLINE_MS_MAX)
         if self.node_ids is not None and provider_id != WORKSPACE:

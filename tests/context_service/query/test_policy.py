@@ -14,7 +14,7 @@ import pytest
 from context_service.query.rules.cache import FRESH_S, STANDS_IN_S, Remembered
 from contextkeep import AsyncEntityClient
 from contextkeep.context.v1 import context_query_pb2 as pb
-from contextkeep.errors import NotFound, Unavailable
+from contextkeep.errors import InvalidArgument, NotFound, Unavailable
 from service_runtime.rpc.principal import ApiKeys
 from service_runtime.values.ids import new_id
 from tests.clients.stack import running
@@ -115,6 +115,12 @@ async def test_what_is_said_is_kept_field_by_field_and_taken_back_by_name(world:
     assert (said.enabled, said.is_default, said.deadline_ms) == (False, False, 900)
     said = await say(world, "fast", enabled=True, reset=["deadline_ms", "is_default"])
     assert said.enabled and not said.HasField("deadline_ms") and not said.HasField("is_default")
+
+
+async def test_a_disabled_provider_cannot_be_made_a_default(world: World):
+    with pytest.raises(InvalidArgument) as refused:
+        await say(world, "fast", enabled=False, is_default=True)
+    assert [violation.field for violation in refused.value.violations] == ["setting.is_default"]
 
 
 async def test_two_who_say_different_things_at_once_are_both_heard(world: World):

@@ -465,7 +465,7 @@ async def test_only_named_contexts_are_searched_and_only_if_the_caller_may_read_
     assert {*foreign} == {*missing}
 
     both = await only(ask, "context", query=word, context_ids=[named, adas])
-    assert states(both) == {"context": "ok"}
+    assert states(both) == {"context": "stale"}, "it was answered in part"
     assert statuses(both)["context"]["reason"] == f"CONTEXT_NOT_FOUND: {adas}"
     own = await only(ask, "context", query=word, context_ids=[adas], key="ada")
     assert own["hits"][0]["scope"] == "personal"
