@@ -85,6 +85,8 @@ def checked_answer(answer: object, request: ProviderQuery, *, now: datetime) -> 
         reasons.append(f"what it searched is of {as_of:%Y-%m-%d %H:%M} UTC")
     if wrong:
         reasons.append(f"{wrong} that were no hits, or twice there, are left out")
+    if outside:
+        reasons.append(f"{outside} of another scope or time are left out")
     cut = len(answer.hits) - len(hits) - wrong - outside
     if cut and len(answer.hits) > request.limit:
         reasons.append(f"cut to {len(hits)} of {len(answer.hits)} hits")

@@ -207,7 +207,7 @@ def warned(queried: Queried, *, has_embedder: bool) -> list[str]:
         ):
             ran = statuse.mode or f"nothing: {statuse.state.name}"
             warnings.append(f"the memory mode was {question.memory_mode.name}, but {ran} ran")
-    if question.mode is Mode.ANSWER and queried.answer is None:
+    if question.mode is Mode.ANSWER and not (queried.answer and queried.answer.hit_refs):
         warnings.append("the mode is answer, but nothing was found")
     elif queried.answer is not None and queried.answer.reason:
         warnings.append(f"the answer is {queried.answer.method}: {queried.answer.reason}")

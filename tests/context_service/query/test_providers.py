@@ -246,7 +246,9 @@ def test_time_and_scope_bound_hits_and_what_has_no_time_is_left_out_then():
         stubs.hit("c", "x", scope=QueryScope.PERSONAL, as_of=NOW),
     ]
     asked = ProviderQuery(query="?", limit=3, scopes=frozenset({QueryScope.TEAM}), time_from=NOW)
-    assert [one.source_id for one in checked_answer(Answered(hits=hits), asked, now=NOW).hits] == ["b"]
+    answer = checked_answer(Answered(hits=hits), asked, now=NOW)
+    assert [one.source_id for one in answer.hits] == ["b"]
+    assert answer.reason == f"{len(hits) - 1} of another scope or time are left out"
 
 
 @pytest.mark.parametrize(
