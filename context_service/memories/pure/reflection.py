@@ -16,7 +16,7 @@ SENTENCE_CHARS = 380  # three of them fit into a hit of a query
 COVERED_MIN, OF_BEST_MIN = 0.2, 0.5
 NEAREST = 3  # memories to use if no word of the question says enough, because embeddings found them
 _RANK_WEIGHT = 0.3  # of the place in recall, next to the covered share
-_KIND_WEIGHT = 0.15  # of a memory that has what the question asks for, such as a place
+_KIND_WEIGHT = 0.2  # of a memory that has what the question asks for, such as a place
 
 # What a question asks for by its first word, and the form that such an answer has in a text.
 _CAPITAL = r"[^\W\d_a-z]\w+"
