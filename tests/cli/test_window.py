@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Answer, Run
+from tests.media import png
 
 SAID = [
     {"content": "Where is it?"},
@@ -45,6 +49,20 @@ def test_a_pack_is_shown_message_by_message_whoevers_it_is(answer: Answer, run: 
     assert answer(f"window list {context_id}")[0]["window_id"] == opened["window_id"]
     assert answer(f"window close {opened['window_id']} --yes")["is_closed"]
     assert run(f"window pack {opened['window_id']}").exit_code == 4
+
+
+def test_the_files_of_a_pack_are_listed_and_its_body_has_their_bytes(answer: Answer, run: Run, tmp_path: Path):
+    path = tmp_path / "Größe.png"
+    path.write_bytes(png(30, 20, pixels=os.urandom(4_500_000)))  # more than an answer of the service may have
+    context_id = answer("context send", "What is it?", "--file", str(path))["context_id"]
+    window_id = answer(f"window open {context_id} gemini-2.5-pro")["window_id"]
+    (file,) = answer(f"window pack {window_id} --files")
+    assert (file["media_type"], file["size_bytes"]) == ("image/png", path.stat().st_size)
+    assert file["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert file["sha256"][:8] in run(f"window pack {window_id} --files").stdout
+    body = json.loads(run(f"window pack {window_id} --body").stdout)
+    data = [part["inlineData"]["data"] for part in body["contents"][0]["parts"] if "inlineData" in part]
+    assert list(map(b64decode, data)) == [path.read_bytes()]
 
 
 def test_what_stands_in_front_is_changed_and_pinned(answer: Answer, run: Run, context_id: str):

@@ -45,6 +45,7 @@ from contextkeep.values import (
 
 _ROW = ("window_id", "model", "message_format", "token_limit", "step_count", "left_out_count", "epoch", "is_closed")
 _PACKED = ("tokens", "step_count", "omitted_step_count", "omitted_tokens", "epoch", "last_seq", "is_waiting")
+_FILE = ("media_type", "size_bytes", "working_memory_id", "pointer", "sha256")
 _FOLDED = ("epoch", "reason", "step_count", "tokens_before", "tokens_after", "first_change", "pays_after_steps")
 _COUNTED = (
     "step_count",
@@ -348,7 +349,10 @@ def unpin(session: Session, output: Output, *, window_id: str, pin_id: str, **op
 
 @command(
     _WINDOW,
-    click.option("--body", is_flag=True, help="Print only the JSON for the request to the model."),
+    click.option(
+        "--body", is_flag=True, help="Print only the JSON for the request to the model, with the bytes of its files."
+    ),
+    click.option("--files", is_flag=True, help="Print only the files of the pack, such as pictures."),
     click.option(
         "--without-recall", is_flag=True, help="Do not append older passages that matter to the newest messages."
     ),
@@ -361,7 +365,7 @@ contextkeep window pack 0197f1f2-0000-7000-8000-000000000006
 contextkeep window pack 0197f1f2-0000-7000-8000-000000000006 --body > request.json
 """,
 )
-def pack(session: Session, output: Output, *, window_id: str, body: bool, **options: Any) -> None:
+def pack(session: Session, output: Output, *, window_id: str, body: bool, files: bool, **options: Any) -> None:
     """Print the pack: the messages that the model should see now.
 
     Use it to build the next request to the model, or to check what the model sees.
@@ -371,6 +375,9 @@ def pack(session: Session, output: Output, *, window_id: str, body: bool, **opti
     packed = session.context.windows.pack(window_id, **options)
     if body:
         click.echo(packed.body_json)
+        return
+    if files:
+        output.many(packed.files, *_FILE)
         return
     if output.format is Format.JSON:
         output.one(packed)
