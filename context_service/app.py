@@ -15,6 +15,7 @@ from context_service.history.room import chat_history_of
 from context_service.kernel.dependencies import REQUESTS, Room
 from context_service.kernel.llm.embeddings import give_way
 from context_service.knowledge_bases.room import open_knowledge_bases
+from context_service.learning.room import keep_learning
 from context_service.mcp.room import mcp_alone, open_mcp, tools_of
 from context_service.mcp_servers.room import mcp_servers_of
 from context_service.memories.room import memories_of, open_memories
@@ -83,9 +84,11 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         contexts, artifacts, messaging, recalling, finding = await open_contexts(
             deps, stack, callers, eraser, setting_rules
         )
-        lessons = RememberedLessons(memories_of(deps))
-        windows = await windows_of(deps, messaging, recalling, stack, callers, lessons, setting_rules)
+        windows = await windows_of(
+            deps, messaging, recalling, stack, callers, RememberedLessons(memories_of(deps)), setting_rules
+        )
         memories, remembering = await open_memories(deps, stack)
+        await keep_learning(deps, stack, memories_of(deps), setting_rules)
         wiki = await open_wiki(deps, stack)
         agents, agent_rules, templates = agents_of(deps)
         bases = await open_knowledge_bases(deps, stack)

@@ -154,6 +154,14 @@ class Settings(ServiceSettings):
         description="tokens that a tenant may spend on segments of windows in a day (UTC), over all replicas; then "
         "rules write the segments; 0: no limit",
     )
+    learning_default: Literal["off", "rules"] = Field(
+        "off",
+        description="how memories are learned from contexts without a setting (PutContextSetting): off, or rules, "
+        "which turn clear statements of users into memories",
+    )
+    learning_idle_s: float = Field(
+        300.0, gt=0, description="seconds that a context must be idle before memories are learned from it"
+    )
     reranker_provider: Literal["none", "http"] = Field(
         "none",
         description="what orders the first 50 results of a recall or a query again: http (the endpoint below) or none",

@@ -179,6 +179,7 @@ def stay_up(fill: Callable[[Stack], None] | None = None) -> None:
     print("starting Postgres, the Entity Service and the Context Service", flush=True)
     for number in (signal.SIGTERM, signal.SIGINT):  # set both, because a shell may have started us with SIGINT ignored
         signal.signal(number, _interrupt)
+    os.environ.setdefault("LEARNING_DEFAULT", "rules")
     os.environ.setdefault("EMBEDDING_PROVIDER", "auto")  # meaning counts, too, where the local model is installed
     try:
         with stack(

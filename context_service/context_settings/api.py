@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from context_service.context_settings.model import ContextSetting
 from context_service.context_settings.rules import ContextSettings
+from context_service.kernel.wire import learning_mode
 from context_service.kernel.wire.imported import imported_of
 from context_service.kernel.wire.model_use import number_of, text_of
 from contextkeep.context.v1 import context_settings_pb2 as pb
@@ -31,6 +32,7 @@ class ContextSettingsServicer(context_settings_pb2_grpc.ContextSettingsServicer)
             request.app_id,
             request.agent_id,
             models=text_of("models", request.models),
+            learning=learning_mode.text_of("learning", request.learning),
             is_findable=request.is_findable if request.HasField("is_findable") else None,
             principal=calls.principal(),
             request=request_of("PutContextSetting", request, response=response),
@@ -41,15 +43,22 @@ class ContextSettingsServicer(context_settings_pb2_grpc.ContextSettingsServicer)
         self, request: pb.GetContextSettingsRequest, context: object
     ) -> pb.GetContextSettingsResponse:
         """Read the settings that apply to contexts of an app and an agent."""
-        settings, models, is_findable = await self._settings.applying(
+        settings, models, is_findable, learning = await self._settings.applying(
             request.app_id, request.agent_id, principal=calls.principal()
         )
         return pb.GetContextSettingsResponse(
-            settings=map(_setting, settings), models=number_of(models), is_findable=is_findable
+            settings=map(_setting, settings),
+            models=number_of(models),
+            is_findable=is_findable,
+            learning=learning_mode.number_of(learning),
         )
 
 
 def _setting(setting: ContextSetting) -> pb.ContextSetting:
     return copied(
-        pb.ContextSetting, setting, models=number_of(setting.models), imported=imported_of(setting.imported_json)
+        pb.ContextSetting,
+        setting,
+        models=number_of(setting.models),
+        learning=learning_mode.number_of(setting.learning),
+        imported=imported_of(setting.imported_json),
     )

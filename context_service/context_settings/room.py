@@ -22,7 +22,12 @@ __all__ = [
 
 def context_settings_of(deps: Dependencies) -> tuple[Room[ContextSettingsServicer], ContextSettings]:
     """Return the servicer and the rules of settings for contexts."""
-    settings = ContextSettings(deps.database, requests=REQUESTS, name_chars_max=deps.settings.name_chars_max)
+    settings = ContextSettings(
+        deps.database,
+        requests=REQUESTS,
+        name_chars_max=deps.settings.name_chars_max,
+        learning_default=deps.settings.learning_default,
+    )
     servicer = ContextSettingsServicer(settings)
     service = Service(
         full_name="contextkeep.context.v1.ContextSettings",

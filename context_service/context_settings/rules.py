@@ -8,7 +8,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from context_service.context_settings.model import ContextSetting
-from context_service.context_settings.store import IS_FINDABLE, MODELS_ARE_OFF, SETTINGS
+from context_service.context_settings.store import IS_FINDABLE, LEARNING, MODELS_ARE_OFF, SETTINGS
 from context_service.kernel.catalog import Catalog, check_unbound
 from contextkeep.errors import InvalidArgument, NotFound
 from service_runtime.postgres import Database, Row
@@ -30,11 +30,15 @@ class ContextSettings:
         database: The database that holds the settings and the contexts.
         requests: The store of idempotency keys and their answers.
         name_chars_max: The most characters of the id of an app or an agent.
+        learning_default: How the service learns from contexts without any setting: "off" or "rules".
     """
 
-    def __init__(self, database: Database, *, requests: Requests, name_chars_max: int) -> None:
+    def __init__(
+        self, database: Database, *, requests: Requests, name_chars_max: int, learning_default: str = OFF
+    ) -> None:
         self._database = database
         self._name_chars_max = name_chars_max
+        self._learning_default = learning_default
         self._catalog = Catalog(
             database,
             SETTINGS,
@@ -51,6 +55,7 @@ class ContextSettings:
         *,
         models: str,
         is_findable: bool | None,
+        learning: str,
         principal: Principal,
         request: Request | None,
     ) -> ContextSetting:
@@ -61,6 +66,7 @@ class ContextSettings:
             agent_id: The agent; empty for the tenant or an app.
             models: "on", "off", or an empty text.
             is_findable: Whether searches over several contexts find these; None for no setting.
+            learning: "off", "rules", or an empty text.
             principal: The caller.
             request: The idempotency key of the call; None if the caller gave none.
 
@@ -76,16 +82,20 @@ class ContextSettings:
             raise InvalidArgument("a setting is for an app or for an agent; give one of them", field="agent_id")
         (*_, subject) = _subjects(app_id, agent_id)
         return await self._catalog.put(
-            subject, {"models": models, "is_findable": is_findable}, principal=principal, request=request
+            subject,
+            {"models": models, "is_findable": is_findable, "learning": learning},
+            principal=principal,
+            request=request,
         )
 
     async def applying(
         self, app_id: str, agent_id: str, *, principal: Principal
-    ) -> tuple[list[ContextSetting], str, bool]:
+    ) -> tuple[list[ContextSetting], str, bool, str]:
         """Return the settings for contexts of an app and an agent, the tenant's first, and what they come to.
 
         Returns:
-            The settings, whether models may be used ("on" or "off"), and whether the contexts are findable.
+            The settings, whether models may be used ("on" or "off"), whether the contexts are findable, and how the
+            service learns from them ("off" or "rules").
 
         Raises:
             InvalidArgument: an id is malformed.
@@ -95,7 +105,8 @@ class ContextSettings:
         settings = await self._catalog.find_all(_subjects(app_id, agent_id), principal=principal)
         findable = [setting.is_findable for setting in settings if setting.is_findable is not None]
         models = OFF if any(setting.models == OFF for setting in settings) else ON
-        return settings, models, findable[-1] if findable else True
+        learning = {setting.learning for setting in settings} - {""} or {self._learning_default}
+        return settings, models, findable[-1] if findable else True, OFF if OFF in learning else learning.pop()
 
     async def may_use_models(self, context_id: UUID, *, principal: Principal) -> bool:
         """Return whether text of a context may be sent to a model.
@@ -114,6 +125,20 @@ class ContextSettings:
         tenant = self._database.of(principal, context_id=context_id)
         rows = await tenant.query(IS_FINDABLE, {"context_id": context_id, "agents_max": _AGENTS_MAX})
         return bool(rows) and rows[0].is_findable
+
+    async def learning(self, context_id: UUID, *, principal: Principal) -> str:
+        """Return how the service learns from a context now, "off" or "rules"; "off" if the caller does not see it."""
+        tenant = self._database.of(principal, context_id=context_id)
+        rows = await tenant.query(
+            LEARNING,
+            {
+                "tenant_id": tenant.tenant_id,
+                "context_id": context_id,
+                "agents_max": _AGENTS_MAX,
+                "learning_default": self._learning_default,
+            },
+        )
+        return str(rows[0].learning) if rows else OFF
 
     def _check(self, app_id: str, agent_id: str) -> None:
         check_text("app_id", app_id, chars_max=self._name_chars_max)

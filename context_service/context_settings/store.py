@@ -8,5 +8,6 @@ from service_runtime.statements.sql_files import SqlFile
 SQL = SqlFile.of(__file__)
 MODELS_ARE_OFF = SQL["models_are_off"]
 IS_FINDABLE = SQL["is_findable"]
+LEARNING = SQL["learning"]
 
-SETTINGS = Table(name="context.context_setting", key="subject", columns=("models", "is_findable"))
+SETTINGS = Table(name="context.context_setting", key="subject", columns=("models", "is_findable", "learning"))

@@ -37,3 +37,22 @@ SELECT c.models = 'off' OR EXISTS (
 ) AS models_are_off
 FROM context.context c
 WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND c.deleted_at IS NULL;
+
+-- learning
+-- No row if the caller does not see the context. OFF anywhere applies, else any other setting, else the service's.
+SELECT CASE
+    WHEN c.learning = 'off' OR 'off' = ANY (applying.modes) THEN 'off'
+    WHEN c.learning <> '' THEN c.learning
+    WHEN 'rules' = ANY (applying.modes) THEN 'rules'
+    ELSE %(learning_default)s
+END AS learning
+FROM context.context c
+    CROSS JOIN LATERAL (
+        SELECT array_agg(s.learning) AS modes FROM context.context_setting s
+        WHERE s.tenant_id = c.tenant_id AND s.learning <> '' AND (
+            s.subject IN ('tenant', 'app ' || c.app_id)
+            OR s.subject = ANY (SELECT 'agent ' || a FROM unnest(c.agent_ids) a)
+            OR (cardinality(c.agent_ids) >= %(agents_max)s AND s.subject LIKE 'agent %%')
+        )
+    ) applying
+WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND c.deleted_at IS NULL;

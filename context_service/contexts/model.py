@@ -36,6 +36,7 @@ class ContextInput:
     expires_at: datetime | None = None
     recall_profile: str = ""
     models: str = ""  # whether text may be sent to a model: "on", "off", or empty
+    learning: str = ""  # "off", "rules", or empty
     is_findable: bool | None = None  # whether `SearchContexts` finds it; None: the settings decide
 
 
@@ -61,6 +62,7 @@ class Context:
     recall_profile: str
     models: str
     is_findable: bool | None
+    learning: str
     last_seq: int
     message_count: int  # the number of messages that are not retracted
     token_count: int  # the tokens of those messages

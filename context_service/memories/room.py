@@ -22,6 +22,7 @@ from service_runtime.grpc_server.server import Service
 # What other rooms use.
 __all__ = [
     "SENTENCES_DEFAULT",
+    "Memories",
     "MemoryRecalling",
     "memories_of",
     "memory_rows_of",

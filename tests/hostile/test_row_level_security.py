@@ -105,6 +105,7 @@ ROWS = {
         "server_id, tool_name, provider_id, definition, definition_sha256, discovered_at",
         "'s', 't', 'mcp-t', '', '', now()",
     ),
+    "context.memory_refusal": ("owner_user_id, app_id, agent_bundle_id, statement_sha256", "'ada', 'another', '', ''"),
     "context.subject_erasure": ("erasure_id, subject_sha256, requested_by", "gen_random_uuid(), '', ''"),
     "context.erased_blob": ("erasure_id, blob_id", "gen_random_uuid(), gen_random_uuid()"),
     "entity.erasure": ("erasure_id", "gen_random_uuid()"),

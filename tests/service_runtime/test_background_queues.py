@@ -28,6 +28,7 @@ SWEPT = "records past their retention, abandoned uploads, bytes to remove"
 MEMORIES = "memories past their time"
 IMPORTS, KEYS = "unfinished contexts of imports", "idempotency keys past their time"
 EDGES, CHANGES = "edges to settle", "changes past their time"
+LEARNING = "contexts to learn memories from"
 FOLDS, LOGS = "folds that a model prepares", "windows that read a long log"
 
 ROUNDS = {
@@ -38,6 +39,7 @@ ROUNDS = {
     "context_service/knowledge_bases/rules/drop.py": [BASES],
     "context_service/knowledge_bases/rules/documents.py": [DOCUMENTS, FOLLOWING],
     "context_service/memories/rules/expiry.py": [MEMORIES],
+    "context_service/learning/rules/learn.py": [LEARNING],
     "context_service/packing/rules/catch_up_ahead.py": [LOGS],
     "context_service/retrieval/vector_worker.py": [VECTORS],
     "context_service/transfer/rules/imports.py": [IMPORTS],
@@ -71,6 +73,7 @@ LOOPS = {
     "pointed.keep_reading",
     "sweeper.keep_sweeping",
     "work",  # of documents and bases
+    "worker.keep_learning",
     "worker.keep_making",
     "worker.keep_preparing",
     "worker.keep_reading",

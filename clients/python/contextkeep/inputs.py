@@ -19,7 +19,7 @@ from uuid import UUID
 from contextkeep.ids import new_id
 
 if TYPE_CHECKING:
-    from contextkeep.values import File, ModelUse, Part, Reasoning
+    from contextkeep.values import File, LearningMode, ModelUse, Part, Reasoning
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,7 @@ class ContextInput:
     recall_profile: str = ""  # empty: the default
     models: ModelUse | Literal[""] = ""  # "off": no text of it is sent to a model of the operator
     is_findable: bool | None = None  # whether `contexts.find` finds it; by default as its app says
+    learning: LearningMode | Literal[""] = ""  # "off": no memories are learned from it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

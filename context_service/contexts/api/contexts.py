@@ -38,6 +38,7 @@ from context_service.contexts.wire.recall import by_meaning, passages_of, recall
 from context_service.contexts.wire.requests import check_same_caller, ids_of, lifetime_of, messages_of, principal_of
 from context_service.contexts.wire.tasks import artifact_of, task_of
 from context_service.kernel.wire import times
+from context_service.kernel.wire.learning_mode import text_of as learning_of
 from context_service.kernel.wire.model_use import text_of
 from context_service.kernel.wire.node_names import NodeNames
 from contextkeep.context.v1 import contexts_pb2 as pb
@@ -454,6 +455,7 @@ def _input(draft: pb.ContextInput) -> ContextInput:
         entity_node_id=parse_optional_id("context.entity_node_id", draft.entity_node_id),
         expires_at=times.time_of("context.expires_at", draft.expires_at) if draft.HasField("expires_at") else None,
         models=text_of("context.models", draft.models),
+        learning=learning_of("context.learning", draft.learning),
         is_findable=draft.is_findable if draft.HasField("is_findable") else None,
     )
 

@@ -69,6 +69,7 @@ CHANGEABLE = frozenset(
         "recall_profile",
         "models",
         "is_findable",
+        "learning",
     }
 )
 _NO_FILES: FileSources = {}

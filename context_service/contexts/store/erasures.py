@@ -50,6 +50,7 @@ OF_SUBJECTS = (
     "context.source_test",
     "context.memory",
     "context.memory_revision",
+    "context.memory_refusal",
     "context.memory_user",
     "context.wiki_page",
     "context.wiki_page_name",

@@ -37,6 +37,12 @@ WITH due AS ({{due}}), below AS ({{log.below(due, deleted_at)}}), marked AS (
         owner_user_id, app_id, agent_bundle_id, %(requested_by)s
     FROM marked
     RETURNING {{receipt}}
+), unlearned AS (
+    -- The worker that learns memories also forgets those that only deleted contexts have taught.
+    INSERT INTO context.outbox (tenant_id, id, topic, subject_id, payload)
+    SELECT tenant_id, gen_random_uuid(), 'learning', context_id, jsonb_build_object('seq', last_seq)
+    FROM marked WHERE owner_user_id <> ''
+    ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE SET due_at = now()
 ){{more}}
 SELECT {{receipt}} FROM receipt WHERE {{answers}}
 

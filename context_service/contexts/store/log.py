@@ -159,12 +159,23 @@ class Log:
         database: The database that holds the contexts and messages.
         passages: The search index, which gets the passages of new messages.
         queued_max: The limit for a tenant's records that wait to be read because messages or artifacts name them.
+        learning_default: How the service learns from contexts without any setting: "off" or "rules".
+        learning_idle_s: How long a context must be idle before it is learned from.
     """
 
-    def __init__(self, database: Database, passages: Passages, *, queued_max: int = QUEUED_MAX) -> None:
+    def __init__(
+        self,
+        database: Database,
+        passages: Passages,
+        *,
+        queued_max: int = QUEUED_MAX,
+        learning_default: str = "off",
+        learning_idle_s: float = 300.0,
+    ) -> None:
         self._room_for_records = pointed_records.queue_of_pointed_records(queued_max)
         self._database = database
         self._passages = passages
+        self._learning = {"learning_default": learning_default, "learning_idle": timedelta(seconds=learning_idle_s)}
         puts = passages.puts(CONTEXT)
         writing = f"{_WRITE}, {puts} {_WRITTEN}"
         self._beginning, self._appending = f"{_BEGIN}{writing}", f"{_APPEND}{writing}"
@@ -313,6 +324,7 @@ class Log:
             **named,
             "agents_max": AGENTS_MAX,
             "gap": SESSION_GAP,
+            **self._learning,
             **answer_parameters(request, tenant.bounds),
         }
 
@@ -569,6 +581,7 @@ def _header_parameters(draft: ContextInput) -> dict[str, Any]:
         "recall_profile": draft.recall_profile,
         "models": draft.models,
         "is_findable": draft.is_findable,
+        "learning": draft.learning,
     }
 
 

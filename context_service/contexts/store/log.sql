@@ -4,7 +4,7 @@
 -- header
 context_id, ancestors, title, external_ids::text AS external_ids, metadata::text AS metadata, entity_node_id,
 agent_ids, app_id, agent_bundle_id, owner_user_id, created_by, created_at, updated_at, expires_at, closed_at,
-recall_profile, models, is_findable, last_seq, message_count, token_count, header_change, imported::text AS imported_json
+recall_profile, models, is_findable, learning, last_seq, message_count, token_count, header_change, imported::text AS imported_json
 
 -- below(of, unless)
 -- the contexts that were forked from others, or from such, which locks them.
@@ -41,6 +41,29 @@ g.task_id, g.source_id, g.terms, g.text, g.n
 -- audience
 audience AS (
     SELECT h.context_id, h.owner_user_id, '' AS graph_name, h.agent_bundle_id, h.app_id, h.ancestors FROM header h
+)
+
+-- queued
+-- Queues the context for learning, with the place before the first message that is not learned from yet. A row that is
+-- queued stays. Whether the context teaches is decided again when its turn comes: here a setting that says so is enough.
+-- The users of forks are agents, so forks teach nothing.
+queued AS (
+    INSERT INTO context.outbox (tenant_id, id, topic, subject_id, due_at, payload)
+    SELECT h.tenant_id, gen_random_uuid(), 'learning', h.context_id, now() + %(learning_idle)s,
+        jsonb_build_object('seq', h.seq_before)
+    FROM header h
+    WHERE h.owner_user_id <> '' AND h.learning <> 'off' AND cardinality(h.ancestors) = 1
+        AND EXISTS (SELECT FROM said s WHERE s.role = 'user')
+        AND (
+            h.learning = 'rules' OR %(learning_default)s = 'rules' OR EXISTS (
+                SELECT FROM context.context_setting s
+                WHERE s.tenant_id = h.tenant_id AND s.learning = 'rules' AND (
+                    s.subject IN ('tenant', 'app ' || h.app_id)
+                    OR s.subject = ANY (SELECT 'agent ' || a FROM unnest(h.agent_ids) a)
+                )
+            )
+        )
+    ON CONFLICT (tenant_id, topic, subject_id) DO NOTHING
 )
 
 -- write
@@ -82,7 +105,7 @@ audience AS (
     FROM written
     WHERE %(request_key)s::uuid IS NOT NULL
     HAVING count(*) > 0
-), {{passages.given}}, placed AS (
+), {{queued}}, {{passages.given}}, placed AS (
     SELECT w.seq, w.session, {{given_placed}}
     FROM header h, written w, given g
     WHERE w.seq = h.seq_before + g.seq
@@ -112,14 +135,14 @@ WITH header AS (
     INSERT INTO context.context (
         tenant_id, context_id, ancestors, entity_node_id, expires_at, last_seq, last_said_at, last_session,
         message_count, token_count, last_session_name, owner_user_id, app_id, agent_bundle_id, created_by, title,
-        recall_profile, models, is_findable, only_system, only_id, agent_ids, external_ids, metadata
+        recall_profile, models, is_findable, learning, only_system, only_id, agent_ids, external_ids, metadata
     )
     VALUES (
         %(tenant_id)s, %(context_id)s, %(ancestors)s::uuid[] || %(context_id)s::uuid, %(entity_node_id)s,
         %(expires_at)s, %(count)s, coalesce(%(last_said_at)s::timestamptz, now()), %(session_count)s, %(count)s,
         %(token_count)s, %(last_name)s,
         %(owner_user_id)s, %(app_id)s, %(agent_bundle_id)s, %(created_by)s, %(title)s, %(recall_profile)s,
-        %(models)s, %(is_findable)s, %(only_system)s, %(only_id)s,
+        %(models)s, %(is_findable)s, %(learning)s, %(only_system)s, %(only_id)s,
         (%(agent_ids)s::text[])[1:%(agents_max)s], %(external_ids)s, %(context_metadata)s
     )
     RETURNING *, 0::bigint AS seq_before, 0::bigint AS session_before, 0 AS begins_by_name
@@ -161,7 +184,7 @@ WITH header AS (
     -- By its key: planned while there are few contexts, a join alone would go through all of the tenant for ever.
     WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND c.context_id = before.context_id
     RETURNING
-        c.tenant_id, c.context_id, c.ancestors, c.owner_user_id, c.app_id, c.agent_bundle_id,
+        c.tenant_id, c.context_id, c.ancestors, c.owner_user_id, c.app_id, c.agent_bundle_id, c.agent_ids, c.learning,
         before.last_seq AS seq_before, before.last_session + before.begins AS session_before, before.begins_by_name
 )
 
@@ -266,7 +289,7 @@ WITH header AS (
     UPDATE context.context
     SET title = %(title)s, metadata = %(context_metadata)s, entity_node_id = %(entity_node_id)s,
         expires_at = %(expires_at)s, recall_profile = %(recall_profile)s, models = %(models)s,
-        is_findable = %(is_findable)s, external_ids = %(external_ids)s, updated_at = now(), last_change = last_change + 1,
+        is_findable = %(is_findable)s, learning = %(learning)s, external_ids = %(external_ids)s, updated_at = now(), last_change = last_change + 1,
         header_change = last_change + 1
     WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
     RETURNING *
@@ -293,12 +316,19 @@ WHERE c.tenant_id = below.tenant_id AND c.context_id = below.context_id AND c.cl
 RETURNING c.context_id;
 
 -- close
-UPDATE context.context
-SET closed_at = coalesce(closed_at, now()), updated_at = now(),
-    last_change = CASE WHEN closed_at IS NULL THEN last_change + 1 ELSE last_change END,
-    header_change = CASE WHEN closed_at IS NULL THEN last_change + 1 ELSE header_change END
-WHERE tenant_id = %s AND context_id = %s AND {{alive}}
-RETURNING {{header}};
+-- No further message comes, so it need not be idle before it is learned from.
+WITH header AS (
+    UPDATE context.context
+    SET closed_at = coalesce(closed_at, now()), updated_at = now(),
+        last_change = CASE WHEN closed_at IS NULL THEN last_change + 1 ELSE last_change END,
+        header_change = CASE WHEN closed_at IS NULL THEN last_change + 1 ELSE header_change END
+    WHERE tenant_id = %s AND context_id = %s AND {{alive}}
+    RETURNING *
+), due AS (
+    UPDATE context.outbox o SET due_at = least(o.due_at, now()) FROM header h
+    WHERE o.tenant_id = h.tenant_id AND o.topic = 'learning' AND o.subject_id = h.context_id
+)
+SELECT {{header}} FROM header;
 
 -- paging(order, which)
 -- Joined to the header: a context without messages gives one row, a missing context none. Messages past the size of a
@@ -363,6 +393,14 @@ WITH hidden AS (
         token_count = token_count - (SELECT coalesce(sum(tokens), 0) FROM hidden),
         updated_at = now(), last_change = last_change + 1
     WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND EXISTS (SELECT FROM hidden)
+), unlearned AS (
+    -- The worker that learns memories also forgets those that only retracted messages have taught.
+    INSERT INTO context.outbox (tenant_id, id, topic, subject_id, payload)
+    SELECT c.tenant_id, gen_random_uuid(), 'learning', c.context_id, jsonb_build_object('seq', c.last_seq)
+    FROM context.context c
+    WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND c.owner_user_id <> ''
+        AND EXISTS (SELECT FROM hidden)
+    ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE SET due_at = now()
 )
 SELECT seq FROM hidden;
 

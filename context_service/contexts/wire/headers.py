@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from context_service.contexts.model import Context
+from context_service.kernel.wire import learning_mode
 from context_service.kernel.wire.imported import imported_of
 from context_service.kernel.wire.model_use import number_of
 from contextkeep.context.v1 import contexts_pb2 as pb
@@ -20,4 +21,5 @@ def header_of(context: Context) -> pb.Context:
         imported=imported_of(context.imported_json),
         index=None,
         models=number_of(context.models),
+        learning=learning_mode.number_of(context.learning),
     )

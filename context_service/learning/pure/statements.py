@@ -12,9 +12,10 @@ it; it is read as if the user had made it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import yaml
@@ -65,27 +66,30 @@ class _Rule:
     unless: Pattern | None
 
 
-def statements_of(utterances: Iterable[Utterance]) -> list[Statement]:
+def statements_of(utterances: Sequence[Utterance]) -> list[Statement]:
     """Return the statements of users in utterances, in their order, without those that they take back at once.
 
     Args:
         utterances: Texts of users and assistants of one conversation, the oldest first.
     """
     statements: list[Statement] = []
-    of_assistant, last_user = "", 0
+    of_assistant, gone = "", taken_back(utterances)
     for utterance in utterances:
         check_wanted()
         if not utterance.is_user:
             of_assistant = utterance.text
             continue
-        if takes_back(utterance.text):
-            statements = [statement for statement in statements if statement.seq != last_user]
-        elif of_assistant and _YES.search(utterance.text[:_CONFIRMATION_CHARS_MAX].translate(_PLAIN)):
-            statements += _confirmed(of_assistant, utterance)
-        else:
-            statements += _stated(utterance.text, utterance)
-        of_assistant, last_user = "", utterance.seq
+        if utterance.seq not in gone and not takes_back(utterance.text):
+            is_confirming = of_assistant and _YES.search(utterance.text[:_CONFIRMATION_CHARS_MAX].translate(_PLAIN))
+            statements += _confirmed(of_assistant, utterance) if is_confirming else _stated(utterance.text, utterance)
+        of_assistant = ""
     return statements
+
+
+def taken_back(utterances: Iterable[Utterance]) -> frozenset[int]:
+    """Return the places of users' messages that the next message of a user takes back."""
+    by_users = [utterance for utterance in utterances if utterance.is_user]
+    return frozenset(before.seq for before, after in pairwise(by_users) if takes_back(after.text))
 
 
 def takes_back(text: str) -> bool:

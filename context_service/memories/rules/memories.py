@@ -6,7 +6,7 @@ found. All memories of a user are in one scope, for all apps: row-level security
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -192,6 +192,8 @@ class Memories:
                 valid_from=new_memory.valid_from or new_memory.happened_at,
             )
             await self._rows.update(transaction, memory.seq, new_memory, updated_by=principal.subject)
+            if changed_memory.text != memory.text:
+                await self._refuse_learned(transaction, memory)
             await self._passages.remove_documents(
                 transaction, scope_of(transaction.tenant_id, principal.user_id), [memory.seq]
             )
@@ -207,7 +209,7 @@ class Memories:
         return await self._database.of(principal).transaction(self._once(request, work, principal))
 
     async def forget(self, memory_id: UUID, *, principal: Principal, request: Request | None) -> None:
-        """Delete a memory with its passages and stored answers.
+        """Delete a memory with its passages and stored answers. If it was learned, it is not learned again.
 
         Raises:
             MemoryNotFound: the caller has no memory with this id.
@@ -217,9 +219,46 @@ class Memories:
         async def work(transaction: Transaction) -> Memory:
             memory = await self._in_turn(transaction, memory_id, principal)
             await self.remove(transaction, memory)
+            await self._refuse_learned(transaction, memory)
             return memory
 
         await self._database.of(principal).transaction(self._once(request, work, principal))
+
+    async def keep_learned(self, transaction: Transaction, new_memory: NewMemory, pieces: Sequence[TextPiece]) -> None:
+        """Write a learned memory as `keep` does, unless its user has refused the statement.
+
+        Raises:
+            LimitExceeded: the user has too many memories.
+        """
+        await self._rows.take_turn(transaction, new_memory.whose, more=0)
+        if not await self._rows.is_refused(transaction, new_memory.whose, new_memory.statement_sha256):
+            await self.keep(transaction, new_memory, pieces)
+
+    async def drop_sources(
+        self, memory_id: UUID, context_id: str, refs: Collection[str], *, principal: Principal
+    ) -> None:
+        """Remove sources of a memory; without any other source, the memory is deleted. It may be gone already."""
+
+        async def work(transaction: Transaction) -> None:
+            memory = await self._in_turn(transaction, memory_id, principal)
+            kept = [source for source in memory.sources if source.context_id != context_id or source.ref not in refs]
+            if not kept:
+                await self.remove(transaction, memory)
+                return
+            await self._rows.join(
+                transaction, memory_id, sources=kept, confidence=memory.confidence, is_learned=memory.is_learned
+            )
+
+        try:
+            await self._database.of(principal).transaction(work)
+        except MemoryNotFound:
+            return
+
+    async def _refuse_learned(self, transaction: Transaction, memory: Memory) -> None:
+        """Remember the statement of a learned memory as refused."""
+        if memory.is_learned:
+            statement = statement_of(memory.text, memory.experience)
+            await self._rows.refuse(transaction, whose(memory), statement)
 
     async def page(
         self, which: MemoryFilter, page: pages.PageRequest, *, principal: Principal

@@ -55,6 +55,8 @@ _AT = SQL["at"]
 _LIST = SQL["list"]
 _SEQS = SQL["seqs"]
 _SAME = SQL["same"]
+_REFUSE = SQL["refuse"]
+_IS_REFUSED = SQL["is_refused"]
 _EXPIRED = SQL["expired"]
 _USERS_WITH_EXPIRED = Across(
     sql=SQL["users_with_expired"], subjects=True, why="expired memories of all users are deleted in the background"
@@ -94,6 +96,16 @@ class MemoryRows:
         if new_memory.subject:
             await transaction.query(_LINK, {**named, "placed_at": row.placed_at, "seq": row.seq})
         return row.seq, row.happened_at
+
+    async def refuse(self, transaction: Transaction, group: Mapping[str, object], statement_sha256: bytes) -> None:
+        """Remember a statement that must not be learned again, under the lock of its group."""
+        named = {"tenant_id": transaction.tenant_id, **group, "statement_sha256": statement_sha256}
+        await transaction.query(_REFUSE, named)
+
+    async def is_refused(self, transaction: Transaction, group: Mapping[str, object], statement_sha256: bytes) -> bool:
+        """Return whether a statement must not be learned again, under the lock of its group."""
+        named = {"tenant_id": transaction.tenant_id, **group, "statement_sha256": statement_sha256}
+        return bool(await transaction.query(_IS_REFUSED, named))
 
     async def same(self, transaction: Transaction, new_memory: NewMemory) -> list[Memory]:
         """Return memories that may state the same as a new one, under the lock of their group, the newest first."""

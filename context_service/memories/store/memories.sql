@@ -182,6 +182,16 @@ ORDER BY seq DESC;
 -- seqs
 SELECT m.seq FROM context.memory m WHERE m.tenant_id = %(tenant_id)s AND {{selected}};
 
+-- refuse
+INSERT INTO context.memory_refusal (tenant_id, owner_user_id, app_id, agent_bundle_id, statement_sha256)
+VALUES (%(tenant_id)s, %(owner_user_id)s, %(app_id)s, %(agent_bundle_id)s, %(statement_sha256)s)
+ON CONFLICT DO NOTHING;
+
+-- is_refused
+SELECT FROM context.memory_refusal
+WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(owner_user_id)s AND app_id = %(app_id)s
+    AND agent_bundle_id = %(agent_bundle_id)s AND statement_sha256 = %(statement_sha256)s;
+
 -- same
 -- Memories that may be the same statement as a new one, the newest first. If the new one has a subject, none of them has
 -- another statement of it between the two: a fact that changed and is so again is no repetition.

@@ -95,6 +95,10 @@ COLUMNS: Mapping[str, Mapping[str, Column]] = {
         "metadata": Column(size_bytes=memories.METADATA_BYTES_MAX),
         "tags": Column(memories.TAG_CHARS_MAX, items=memories.TAGS_MAX),
     },
+    "memory_refusal": {
+        "app_id": Column(memories.NAME_CHARS_MAX),
+        "agent_bundle_id": Column(memories.NAME_CHARS_MAX),
+    },
     "memory_revision": {
         "text": Column(memories.TEXT_CHARS_MAX),
         "key": Column(memories.KEY_CHARS_MAX),

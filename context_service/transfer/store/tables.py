@@ -154,6 +154,8 @@ OF_RECORDS = (
 
 # Rows of users. The counts of memories and the names of pages are made from these rows.
 USERS = (
+    # Before the memories: an import leaves refused ones out.
+    Table(name="memory_refusal", key=("owner_user_id", "app_id", "agent_bundle_id", "statement_sha256")),
     Table(name="memory", key=("memory_id",), numbered=True),
     Table(name="memory_revision", key=("memory_id", "version")),
     Table(name="wiki_page_version", key=("page_id", "version"), numbered=True),

@@ -97,6 +97,7 @@ STAYS = {
     "context.wiki_page_name": "a user's",
     "context.wiki_citation": "a user's",
     "context.memory_revision": "a user's",
+    "context.memory_refusal": "a user's",
     "context.wiki_page_version": "a user's",
 }
 

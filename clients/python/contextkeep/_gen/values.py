@@ -52,6 +52,7 @@ from contextkeep._gen.values_context_query import QueryPolicy
 from contextkeep._gen.values_context_query import QueryScope
 from contextkeep._gen.values_context_settings import AppliedSettings
 from contextkeep._gen.values_context_settings import ContextSetting
+from contextkeep._gen.values_context_settings import LearningMode
 from contextkeep._gen.values_context_settings import ModelUse
 from contextkeep._gen.values_context_windows import CacheBreakpoint
 from contextkeep._gen.values_context_windows import Calibrated
@@ -244,6 +245,7 @@ __all__ = [
     "LearnedCount",
     "LearnedProfile",
     "Learning",
+    "LearningMode",
     "LeftOutMessage",
     "Lesson",
     "LevelStats",

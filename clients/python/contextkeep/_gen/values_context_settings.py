@@ -19,6 +19,15 @@ MODEL_USES: dict[int, ModelUse] = {
     1: "on",
     2: "off",
 }
+# How the service learns memories about the owner of a context from its messages.
+LearningMode = Literal[
+    "off",
+    "rules",
+]
+LEARNING_MODES: dict[int, LearningMode] = {
+    1: "off",
+    2: "rules",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -36,6 +45,8 @@ class ContextSetting(Value):
     imported: Imported | None = None
     # Whether SearchContexts finds the contexts. Unset: as the wider settings say.
     is_findable: bool | None = None
+    # How the service learns from the contexts. Unset: as the wider settings say.
+    learning: LearningMode | Literal[""] = ""
 
     @classmethod
     def from_proto(cls, message: pb.ContextSetting) -> ContextSetting:
@@ -48,6 +59,7 @@ class ContextSetting(Value):
             updated_by=message.updated_by,
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
             is_findable=message.is_findable if message.HasField("is_findable") else None,
+            learning=LEARNING_MODES.get(message.learning, ""),
         )
 
 
@@ -61,6 +73,8 @@ class AppliedSettings(Value):
     models: ModelUse | Literal[""] = ""
     # Whether such a context is findable.
     is_findable: bool = False
+    # How the service learns from such a context: OFF or RULES.
+    learning: LearningMode | Literal[""] = ""
 
     @classmethod
     def from_proto(cls, message: pb.GetContextSettingsResponse) -> AppliedSettings:
@@ -69,4 +83,5 @@ class AppliedSettings(Value):
             settings=tuple(map(ContextSetting.from_proto, message.settings)),
             models=MODEL_USES.get(message.models, ""),
             is_findable=message.is_findable,
+            learning=LEARNING_MODES.get(message.learning, ""),
         )

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from contextkeep._gen.values_artifacts import Artifact
-from contextkeep._gen.values_context_settings import MODEL_USES, ModelUse
+from contextkeep._gen.values_context_settings import LEARNING_MODES, LearningMode, MODEL_USES, ModelUse
 from contextkeep._gen.values_message import Imported
 from contextkeep._gen.values_tasks import Task
 from contextkeep.context.v1 import contexts_pb2 as pb
@@ -176,6 +176,8 @@ class Context(ContextBase):
     # Whether SearchContexts, and queries about a user's own contexts, may find it. Unset means as its agents, app and
     # tenant say (see `ContextSettings`).
     is_findable: bool | None = None
+    # Its own setting. Those of its tenant, app and agents apply, too (see `ContextSettings`).
+    learning: LearningMode | Literal[""] = ""
     _metadata: Any = kept()
 
     @property
@@ -210,6 +212,7 @@ class Context(ContextBase):
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
             models=MODEL_USES.get(message.models, ""),
             is_findable=message.is_findable if message.HasField("is_findable") else None,
+            learning=LEARNING_MODES.get(message.learning, ""),
         )
 
 

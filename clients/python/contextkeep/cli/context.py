@@ -46,6 +46,7 @@ _CLEARED = (
     "expires_at",
     "models",
     "is_findable",
+    "learning",
     "recall_profile",
 )
 
@@ -78,8 +79,13 @@ _FINDABLE = click.option(
     default=None,
     help="Whether `context find` finds it.  [default: the setting of its app and tenant]",
 )
+_LEARNING = click.option(
+    "--learning",
+    type=click.Choice(["off", "rules"]),
+    help="How memories are learned from it.  [default: the setting of its app and tenant]",
+)
 _PROFILE = click.option("--recall-profile", help="How recall ranks passages: default or conversation.")
-_HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _MODELS, _FINDABLE, _PROFILE)
+_HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _MODELS, _FINDABLE, _LEARNING, _PROFILE)
 _RANKED = (
     click.option("--profile", default="", help="Ranking: default or conversation.  [default: the context's]"),
     SCORE_MIN,

@@ -13,7 +13,7 @@ _FOR = (
     click.option("--for-app", "for_app", default="", help="Contexts of this app, such as shop."),
     click.option("--for-agent", "for_agent", default="", help="Contexts with messages of this agent, such as billing."),
 )
-_SETTING = ("app_id", "agent_id", "models", "is_findable", "updated_at", "updated_by")
+_SETTING = ("app_id", "agent_id", "models", "is_findable", "learning", "updated_at", "updated_by")
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep context setting put --for-app shop --models off")
@@ -34,6 +34,11 @@ def setting() -> None:
         default=None,
         help="Whether `context find` finds these contexts.  [default: not set]",
     ),
+    click.option(
+        "--learning",
+        type=click.Choice(["off", "rules"]),
+        help="How memories are learned from these contexts.  [default: not set]",
+    ),
     name="put",
     group=setting,
     example="""
@@ -49,6 +54,7 @@ def put(
     for_agent: str,
     models: Literal["on", "off"] | None,
     is_findable: bool | None,
+    learning: Literal["off", "rules"] | None,
 ) -> None:
     """Set whether models and searches may read contexts; needs admin.
 
@@ -57,11 +63,12 @@ def put(
 
     Without --for-app and --for-agent the setting is for the whole tenant. A context's text is kept from the model if
     one setting is "off": that of the tenant, the app, an agent that writes in the context, or the context itself.
+    No memories are learned from a context if one setting for --learning is "off".
     The context's own setting decides whether searches find it, else that of its agents, of its app, or of the tenant.
     """
     output.one(
         session.context.context_settings.put(
-            app_id=for_app, agent_id=for_agent, models=models, is_findable=is_findable
+            app_id=for_app, agent_id=for_agent, models=models, is_findable=is_findable, learning=learning
         ),
         *_SETTING,
     )

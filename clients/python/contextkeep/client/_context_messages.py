@@ -32,7 +32,7 @@ from contextkeep.inputs import (
     ToolCallInput,
     ToolResultInput,
 )
-from contextkeep.values import File, ModelUse, Part, Reasoning
+from contextkeep.values import File, LearningMode, ModelUse, Part, Reasoning
 from contextkeep.values import TaskState as GivenTaskState
 
 KeyScope = Literal["read", "write"]
@@ -56,6 +56,7 @@ class ContextChanges(TypedDict, total=False):
     recall_profile: str | None
     models: ModelUse | None
     is_findable: bool | None
+    learning: LearningMode | None
 
 
 def context_input(context: ContextInput | None, app_id: str) -> contexts_pb.ContextInput:

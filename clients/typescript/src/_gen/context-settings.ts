@@ -18,6 +18,8 @@ export interface ContextSetting {
   imported?: Imported;
   /** Whether contexts.find finds the contexts. Unset: as the wider settings say. */
   isFindable?: boolean;
+  /** How the service learns from the contexts. Unset: as the wider settings say. */
+  learning: "off" | "rules" | "unknown";
 }
 
 export function contextSettingOf(message: pb.ContextSetting): ContextSetting {
@@ -27,6 +29,7 @@ export function contextSettingOf(message: pb.ContextSetting): ContextSetting {
     models: enumText(pb.ModelUse, message.models),
     updatedAt: timeText(message.updatedAt),
     updatedBy: message.updatedBy,
+    learning: enumText(pb.LearningMode, message.learning),
   };
   if (message.imported !== undefined) value.imported = importedOf(message.imported);
   if (message.isFindable !== undefined) value.isFindable = message.isFindable;
@@ -41,6 +44,8 @@ export interface AppliedSettings {
   models: "on" | "off" | "unknown";
   /** Whether such a context is findable. */
   isFindable: boolean;
+  /** How the service learns from such a context: OFF or RULES. */
+  learning: "off" | "rules" | "unknown";
 }
 
 export function appliedSettingsOf(message: pb.GetContextSettingsResponse): AppliedSettings {
@@ -48,5 +53,6 @@ export function appliedSettingsOf(message: pb.GetContextSettingsResponse): Appli
     settings: message.settings.map(contextSettingOf),
     models: enumText(pb.ModelUse, message.models),
     isFindable: message.isFindable,
+    learning: enumText(pb.LearningMode, message.learning),
   };
 }

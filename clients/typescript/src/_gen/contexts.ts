@@ -169,6 +169,8 @@ export interface Context {
    * tenant say (see `ContextSettings`).
    */
   isFindable?: boolean;
+  /** Its own setting. Those of its tenant, app and agents apply, too (see `ContextSettings`). */
+  learning: "off" | "rules" | "unknown";
 }
 
 export function contextOf(message: pb.Context): Context {
@@ -193,6 +195,7 @@ export function contextOf(message: pb.Context): Context {
     tokenCount: Number(message.tokenCount),
     ancestorIds: message.ancestorIds,
     models: enumText(contextSettingsPb.ModelUse, message.models),
+    learning: enumText(contextSettingsPb.LearningMode, message.learning),
   };
   if (message.index !== undefined) value.index = contextIndexOf(message.index);
   if (message.imported !== undefined) value.imported = importedOf(message.imported);

@@ -65,6 +65,11 @@ export interface ContextInput {
    * tenant say.
    */
   isFindable?: boolean;
+  /**
+   * How the service learns memories about the owner. OFF: nothing of the context is learned, whatever its tenant, app and
+   * agents have.
+   */
+  learning?: "off" | "rules";
 }
 
 export function contextInput(
@@ -83,6 +88,7 @@ export function contextInput(
     recallProfile: value.recallProfile,
     models: enumInput(`${path}.models`, value.models, contextSettingsPb.ModelUse),
     isFindable: value.isFindable,
+    learning: enumInput(`${path}.learning`, value.learning, contextSettingsPb.LearningMode),
   };
 }
 

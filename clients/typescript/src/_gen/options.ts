@@ -5,6 +5,7 @@ export type { AgentTemplateFields } from "./nouns/agent-templates.js";
 export type { AppendOptions, ContextChanges, ContextFilter, ContextsFindOptions, ContextsRecallOptions, ContextsSearchOptions, ContextsSyncHistoryOptions, SendOptions } from "./nouns/contexts.js";
 export type { ArtifactInput, ContextInput, EdgeInput, FacetFields, MessageInput, NewDocument, NodeInput, ProviderSelection, QueryOrder, RecallFilter, RecallOptions, SampleNode, StateEntryInput, StateEntryName } from "./inputs.js";
 export type { Billed, ForkOptions, WindowChanges, WindowOptions } from "./nouns/windows.js";
+export type { ContextSettingsPutOptions } from "./nouns/context-settings.js";
 export type { GraphListEdgesOptions, NewNode, NewRows } from "./nouns/graph.js";
 export type { HistoryAssembleOptions, HistoryFormattedOptions } from "./nouns/history.js";
 export type { KeyFields } from "./nouns/keys.js";

@@ -27,7 +27,7 @@ from contextkeep import options_pb2 as contextkeep_dot_options__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-contextkeep/context/v1/context_settings.proto\x12\x16\x63ontextkeep.context.v1\x1a$contextkeep/context/v1/message.proto\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x86\x02\n\x0e\x43ontextSetting\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x30\n\x06models\x18\x03 \x01(\x0e\x32 .contextkeep.context.v1.ModelUse\x12.\n\nupdated_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nupdated_by\x18\x05 \x01(\t\x12\x32\n\x08imported\x18\x06 \x01(\x0b\x32 .contextkeep.context.v1.Imported\x12\x18\n\x0bis_findable\x18\x07 \x01(\x08H\x00\x88\x01\x01\x42\x0e\n\x0c_is_findable\"\xe0\x01\n\x18PutContextSettingRequest\x12$\n\x06\x61pp_id\x18\x01 \x01(\tB\x14\xca\xda\x18\x10\n\x0eNAME_CHARS_MAX\x12&\n\x08\x61gent_id\x18\x02 \x01(\tB\x14\xca\xda\x18\x10\n\x0eNAME_CHARS_MAX\x12\x30\n\x06models\x18\x03 \x01(\x0e\x32 .contextkeep.context.v1.ModelUse\x12\x1a\n\nrequest_id\x18\x04 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\x12\x18\n\x0bis_findable\x18\x05 \x01(\x08H\x00\x88\x01\x01\x42\x0e\n\x0c_is_findable\"T\n\x19PutContextSettingResponse\x12\x37\n\x07setting\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.ContextSetting\"i\n\x19GetContextSettingsRequest\x12$\n\x06\x61pp_id\x18\x01 \x01(\tB\x14\xca\xda\x18\x10\n\x0eNAME_CHARS_MAX\x12&\n\x08\x61gent_id\x18\x02 \x01(\tB\x14\xca\xda\x18\x10\n\x0eNAME_CHARS_MAX\"\x9d\x01\n\x1aGetContextSettingsResponse\x12\x38\n\x08settings\x18\x01 \x03(\x0b\x32&.contextkeep.context.v1.ContextSetting\x12\x30\n\x06models\x18\x02 \x01(\x0e\x32 .contextkeep.context.v1.ModelUse\x12\x13\n\x0bis_findable\x18\x03 \x01(\x08*J\n\x08ModelUse\x12\x19\n\x15MODEL_USE_UNSPECIFIED\x10\x00\x12\x10\n\x0cMODEL_USE_ON\x10\x01\x12\x11\n\rMODEL_USE_OFF\x10\x02\x32\xd5\x02\n\x0f\x43ontextSettings\x12\x9c\x01\n\x11PutContextSetting\x12\x30.contextkeep.context.v1.PutContextSettingRequest\x1a\x31.contextkeep.context.v1.PutContextSettingResponse\"\"\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\xd2\xda\x18\x14\x63ontext_settings.put\x12\xa2\x01\n\x12GetContextSettings\x12\x31.contextkeep.context.v1.GetContextSettingsRequest\x1a\x32.contextkeep.context.v1.GetContextSettingsResponse\"%\x90\x02\x01\xc2\xda\x18\x06\x08\x01\x10\x01\x18\x01\xd2\xda\x18\x14\x63ontext_settings.getb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-contextkeep/context/v1/context_settings.proto\x12\x16\x63ontextkeep.context.v1\x1a$contextkeep/context/v1/message.proto\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbe\x02\n\x0e\x43ontextSetting\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x30\n\x06models\x18\x03 \x01(\x0e\x32 .contextkeep.context.v1.ModelUse\x12.\n\nupdated_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nupdated_by\x18\x05 \x01(\t\x12\x32\n\x08imported\x18\x06 \x01(\x0b\x32 .contextkeep.context.v1.Imported\x12\x18\n\x0bis_findable\x18\x07 \x01(\x08H\x00\x88\x01\x01\x12\x36\n\x08learning\x18\x08 \x01(\x0e\x32$.contextkeep.context.v1.LearningModeB\x0e\n\x0c_is_findable\"\x98\x02\n\x18PutContextSettingRequest\x12$\n\x06\x61pp_id\x18\x01 \x01(\tB\x14\xca\xda\x18\x10\n\x0eNAME_CHARS_MAX\x12&\n\x08\x61gent_id\x18\x02 \x01(\tB\x14\xca\xda\x18\x10\n\x0eNAME_CHARS_MAX\x12\x30\n\x06models\x18\x03 \x01(\x0e\x32 .contextkeep.context.v1.ModelUse\x12\x1a\n\nrequest_id\x18\x04 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\x12\x18\n\x0bis_findable\x18\x05 \x01(\x08H\x00\x88\x01\x01\x12\x36\n\x08learning\x18\x06 \x01(\x0e\x32$.contextkeep.context.v1.LearningModeB\x0e\n\x0c_is_findable\"T\n\x19PutContextSettingResponse\x12\x37\n\x07setting\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.ContextSetting\"i\n\x19GetContextSettingsRequest\x12$\n\x06\x61pp_id\x18\x01 \x01(\tB\x14\xca\xda\x18\x10\n\x0eNAME_CHARS_MAX\x12&\n\x08\x61gent_id\x18\x02 \x01(\tB\x14\xca\xda\x18\x10\n\x0eNAME_CHARS_MAX\"\xd5\x01\n\x1aGetContextSettingsResponse\x12\x38\n\x08settings\x18\x01 \x03(\x0b\x32&.contextkeep.context.v1.ContextSetting\x12\x30\n\x06models\x18\x02 \x01(\x0e\x32 .contextkeep.context.v1.ModelUse\x12\x13\n\x0bis_findable\x18\x03 \x01(\x08\x12\x36\n\x08learning\x18\x04 \x01(\x0e\x32$.contextkeep.context.v1.LearningMode*J\n\x08ModelUse\x12\x19\n\x15MODEL_USE_UNSPECIFIED\x10\x00\x12\x10\n\x0cMODEL_USE_ON\x10\x01\x12\x11\n\rMODEL_USE_OFF\x10\x02*]\n\x0cLearningMode\x12\x1d\n\x19LEARNING_MODE_UNSPECIFIED\x10\x00\x12\x15\n\x11LEARNING_MODE_OFF\x10\x01\x12\x17\n\x13LEARNING_MODE_RULES\x10\x02\x32\xd5\x02\n\x0f\x43ontextSettings\x12\x9c\x01\n\x11PutContextSetting\x12\x30.contextkeep.context.v1.PutContextSettingRequest\x1a\x31.contextkeep.context.v1.PutContextSettingResponse\"\"\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\xd2\xda\x18\x14\x63ontext_settings.put\x12\xa2\x01\n\x12GetContextSettings\x12\x31.contextkeep.context.v1.GetContextSettingsRequest\x1a\x32.contextkeep.context.v1.GetContextSettingsResponse\"%\x90\x02\x01\xc2\xda\x18\x06\x08\x01\x10\x01\x18\x01\xd2\xda\x18\x14\x63ontext_settings.getb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -48,18 +48,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CONTEXTSETTINGS'].methods_by_name['PutContextSetting']._serialized_options = b'\302\332\030\006\010\003\020\001\030\001\322\332\030\024context_settings.put'
   _globals['_CONTEXTSETTINGS'].methods_by_name['GetContextSettings']._loaded_options = None
   _globals['_CONTEXTSETTINGS'].methods_by_name['GetContextSettings']._serialized_options = b'\220\002\001\302\332\030\006\010\001\020\001\030\001\322\332\030\024context_settings.get'
-  _globals['_MODELUSE']._serialized_start=1016
-  _globals['_MODELUSE']._serialized_end=1090
+  _globals['_MODELUSE']._serialized_start=1184
+  _globals['_MODELUSE']._serialized_end=1258
+  _globals['_LEARNINGMODE']._serialized_start=1260
+  _globals['_LEARNINGMODE']._serialized_end=1353
   _globals['_CONTEXTSETTING']._serialized_start=172
-  _globals['_CONTEXTSETTING']._serialized_end=434
-  _globals['_PUTCONTEXTSETTINGREQUEST']._serialized_start=437
-  _globals['_PUTCONTEXTSETTINGREQUEST']._serialized_end=661
-  _globals['_PUTCONTEXTSETTINGRESPONSE']._serialized_start=663
-  _globals['_PUTCONTEXTSETTINGRESPONSE']._serialized_end=747
-  _globals['_GETCONTEXTSETTINGSREQUEST']._serialized_start=749
-  _globals['_GETCONTEXTSETTINGSREQUEST']._serialized_end=854
-  _globals['_GETCONTEXTSETTINGSRESPONSE']._serialized_start=857
-  _globals['_GETCONTEXTSETTINGSRESPONSE']._serialized_end=1014
-  _globals['_CONTEXTSETTINGS']._serialized_start=1093
-  _globals['_CONTEXTSETTINGS']._serialized_end=1434
+  _globals['_CONTEXTSETTING']._serialized_end=490
+  _globals['_PUTCONTEXTSETTINGREQUEST']._serialized_start=493
+  _globals['_PUTCONTEXTSETTINGREQUEST']._serialized_end=773
+  _globals['_PUTCONTEXTSETTINGRESPONSE']._serialized_start=775
+  _globals['_PUTCONTEXTSETTINGRESPONSE']._serialized_end=859
+  _globals['_GETCONTEXTSETTINGSREQUEST']._serialized_start=861
+  _globals['_GETCONTEXTSETTINGSREQUEST']._serialized_end=966
+  _globals['_GETCONTEXTSETTINGSRESPONSE']._serialized_start=969
+  _globals['_GETCONTEXTSETTINGSRESPONSE']._serialized_end=1182
+  _globals['_CONTEXTSETTINGS']._serialized_start=1356
+  _globals['_CONTEXTSETTINGS']._serialized_end=1697
 # @@protoc_insertion_point(module_scope)

@@ -17,12 +17,21 @@ class ModelUse(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MODEL_USE_UNSPECIFIED: _ClassVar[ModelUse]
     MODEL_USE_ON: _ClassVar[ModelUse]
     MODEL_USE_OFF: _ClassVar[ModelUse]
+
+class LearningMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LEARNING_MODE_UNSPECIFIED: _ClassVar[LearningMode]
+    LEARNING_MODE_OFF: _ClassVar[LearningMode]
+    LEARNING_MODE_RULES: _ClassVar[LearningMode]
 MODEL_USE_UNSPECIFIED: ModelUse
 MODEL_USE_ON: ModelUse
 MODEL_USE_OFF: ModelUse
+LEARNING_MODE_UNSPECIFIED: LearningMode
+LEARNING_MODE_OFF: LearningMode
+LEARNING_MODE_RULES: LearningMode
 
 class ContextSetting(_message.Message):
-    __slots__ = ("app_id", "agent_id", "models", "updated_at", "updated_by", "imported", "is_findable")
+    __slots__ = ("app_id", "agent_id", "models", "updated_at", "updated_by", "imported", "is_findable", "learning")
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     MODELS_FIELD_NUMBER: _ClassVar[int]
@@ -30,6 +39,7 @@ class ContextSetting(_message.Message):
     UPDATED_BY_FIELD_NUMBER: _ClassVar[int]
     IMPORTED_FIELD_NUMBER: _ClassVar[int]
     IS_FINDABLE_FIELD_NUMBER: _ClassVar[int]
+    LEARNING_FIELD_NUMBER: _ClassVar[int]
     app_id: str
     agent_id: str
     models: ModelUse
@@ -37,21 +47,24 @@ class ContextSetting(_message.Message):
     updated_by: str
     imported: _message_pb2.Imported
     is_findable: bool
-    def __init__(self, app_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., models: _Optional[_Union[ModelUse, str]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ..., is_findable: _Optional[bool] = ...) -> None: ...
+    learning: LearningMode
+    def __init__(self, app_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., models: _Optional[_Union[ModelUse, str]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ..., is_findable: _Optional[bool] = ..., learning: _Optional[_Union[LearningMode, str]] = ...) -> None: ...
 
 class PutContextSettingRequest(_message.Message):
-    __slots__ = ("app_id", "agent_id", "models", "request_id", "is_findable")
+    __slots__ = ("app_id", "agent_id", "models", "request_id", "is_findable", "learning")
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     MODELS_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     IS_FINDABLE_FIELD_NUMBER: _ClassVar[int]
+    LEARNING_FIELD_NUMBER: _ClassVar[int]
     app_id: str
     agent_id: str
     models: ModelUse
     request_id: str
     is_findable: bool
-    def __init__(self, app_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., models: _Optional[_Union[ModelUse, str]] = ..., request_id: _Optional[str] = ..., is_findable: _Optional[bool] = ...) -> None: ...
+    learning: LearningMode
+    def __init__(self, app_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., models: _Optional[_Union[ModelUse, str]] = ..., request_id: _Optional[str] = ..., is_findable: _Optional[bool] = ..., learning: _Optional[_Union[LearningMode, str]] = ...) -> None: ...
 
 class PutContextSettingResponse(_message.Message):
     __slots__ = ("setting",)
@@ -68,11 +81,13 @@ class GetContextSettingsRequest(_message.Message):
     def __init__(self, app_id: _Optional[str] = ..., agent_id: _Optional[str] = ...) -> None: ...
 
 class GetContextSettingsResponse(_message.Message):
-    __slots__ = ("settings", "models", "is_findable")
+    __slots__ = ("settings", "models", "is_findable", "learning")
     SETTINGS_FIELD_NUMBER: _ClassVar[int]
     MODELS_FIELD_NUMBER: _ClassVar[int]
     IS_FINDABLE_FIELD_NUMBER: _ClassVar[int]
+    LEARNING_FIELD_NUMBER: _ClassVar[int]
     settings: _containers.RepeatedCompositeFieldContainer[ContextSetting]
     models: ModelUse
     is_findable: bool
-    def __init__(self, settings: _Optional[_Iterable[_Union[ContextSetting, _Mapping]]] = ..., models: _Optional[_Union[ModelUse, str]] = ..., is_findable: _Optional[bool] = ...) -> None: ...
+    learning: LearningMode
+    def __init__(self, settings: _Optional[_Iterable[_Union[ContextSetting, _Mapping]]] = ..., models: _Optional[_Union[ModelUse, str]] = ..., is_findable: _Optional[bool] = ..., learning: _Optional[_Union[LearningMode, str]] = ...) -> None: ...

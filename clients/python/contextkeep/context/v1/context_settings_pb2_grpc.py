@@ -28,10 +28,11 @@ if _version_not_supported:
 class ContextSettingsStub:
     """What the service may do with the contexts of a tenant, of an app, or of an agent.
 
-    A context has settings of its own, too (`models` and `is_findable` in `ContextInput`). For `models`, OFF anywhere
+    A context has settings of its own, too (`models`, `is_findable` and `learning` in `ContextInput`). For `models`, OFF anywhere
     applies, whatever the others say: a context uses no model if its tenant, its app, one of its agents or the context
     itself has OFF. For `is_findable`, the narrowest setting applies: that of the context, else of its agents (false if
     one of them has false), else of its app, else of the tenant. Without any, contexts are findable.
+    For `learning`, OFF anywhere applies, else the narrowest setting; without any, the service's own (LEARNING_DEFAULT).
     """
 
     def __init__(self, channel):
@@ -55,10 +56,11 @@ class ContextSettingsStub:
 class ContextSettingsServicer:
     """What the service may do with the contexts of a tenant, of an app, or of an agent.
 
-    A context has settings of its own, too (`models` and `is_findable` in `ContextInput`). For `models`, OFF anywhere
+    A context has settings of its own, too (`models`, `is_findable` and `learning` in `ContextInput`). For `models`, OFF anywhere
     applies, whatever the others say: a context uses no model if its tenant, its app, one of its agents or the context
     itself has OFF. For `is_findable`, the narrowest setting applies: that of the context, else of its agents (false if
     one of them has false), else of its app, else of the tenant. Without any, contexts are findable.
+    For `learning`, OFF anywhere applies, else the narrowest setting; without any, the service's own (LEARNING_DEFAULT).
     """
 
     def PutContextSetting(self, request, context):
@@ -105,10 +107,11 @@ def add_ContextSettingsServicer_to_server(servicer, server):
 class ContextSettings:
     """What the service may do with the contexts of a tenant, of an app, or of an agent.
 
-    A context has settings of its own, too (`models` and `is_findable` in `ContextInput`). For `models`, OFF anywhere
+    A context has settings of its own, too (`models`, `is_findable` and `learning` in `ContextInput`). For `models`, OFF anywhere
     applies, whatever the others say: a context uses no model if its tenant, its app, one of its agents or the context
     itself has OFF. For `is_findable`, the narrowest setting applies: that of the context, else of its agents (false if
     one of them has false), else of its app, else of the tenant. Without any, contexts are findable.
+    For `learning`, OFF anywhere applies, else the narrowest setting; without any, the service's own (LEARNING_DEFAULT).
     """
 
     @staticmethod

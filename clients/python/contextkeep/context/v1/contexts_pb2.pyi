@@ -121,7 +121,7 @@ class ExternalId(_message.Message):
     def __init__(self, system: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
 
 class Context(_message.Message):
-    __slots__ = ("context_id", "title", "external_ids", "metadata_json", "entity_node_id", "agent_ids", "app_id", "agent_bundle_id", "owner_user_id", "created_by", "created_at", "updated_at", "expires_at", "state", "recall_profile", "last_seq", "message_count", "token_count", "index", "ancestor_ids", "imported", "models", "is_findable")
+    __slots__ = ("context_id", "title", "external_ids", "metadata_json", "entity_node_id", "agent_ids", "app_id", "agent_bundle_id", "owner_user_id", "created_by", "created_at", "updated_at", "expires_at", "state", "recall_profile", "last_seq", "message_count", "token_count", "index", "ancestor_ids", "imported", "models", "is_findable", "learning")
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_IDS_FIELD_NUMBER: _ClassVar[int]
@@ -145,6 +145,7 @@ class Context(_message.Message):
     IMPORTED_FIELD_NUMBER: _ClassVar[int]
     MODELS_FIELD_NUMBER: _ClassVar[int]
     IS_FINDABLE_FIELD_NUMBER: _ClassVar[int]
+    LEARNING_FIELD_NUMBER: _ClassVar[int]
     context_id: str
     title: str
     external_ids: _containers.RepeatedCompositeFieldContainer[ExternalId]
@@ -168,7 +169,8 @@ class Context(_message.Message):
     imported: _message_pb2.Imported
     models: _context_settings_pb2.ModelUse
     is_findable: bool
-    def __init__(self, context_id: _Optional[str] = ..., title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., agent_ids: _Optional[_Iterable[str]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., recall_profile: _Optional[str] = ..., last_seq: _Optional[int] = ..., message_count: _Optional[int] = ..., token_count: _Optional[int] = ..., index: _Optional[_Union[ContextIndex, _Mapping]] = ..., ancestor_ids: _Optional[_Iterable[str]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ..., models: _Optional[_Union[_context_settings_pb2.ModelUse, str]] = ..., is_findable: _Optional[bool] = ...) -> None: ...
+    learning: _context_settings_pb2.LearningMode
+    def __init__(self, context_id: _Optional[str] = ..., title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., agent_ids: _Optional[_Iterable[str]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., recall_profile: _Optional[str] = ..., last_seq: _Optional[int] = ..., message_count: _Optional[int] = ..., token_count: _Optional[int] = ..., index: _Optional[_Union[ContextIndex, _Mapping]] = ..., ancestor_ids: _Optional[_Iterable[str]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ..., models: _Optional[_Union[_context_settings_pb2.ModelUse, str]] = ..., is_findable: _Optional[bool] = ..., learning: _Optional[_Union[_context_settings_pb2.LearningMode, str]] = ...) -> None: ...
 
 class ContextIndex(_message.Message):
     __slots__ = ("passage_count", "indexed_count", "pending_count", "failed_count", "oldest_pending_at", "error", "unread", "without_text_count")
@@ -209,7 +211,7 @@ class UnreadRecord(_message.Message):
     def __init__(self, seq: _Optional[int] = ..., part: _Optional[int] = ..., working_memory_id: _Optional[str] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ..., task_id: _Optional[str] = ..., artifact_id: _Optional[str] = ...) -> None: ...
 
 class ContextInput(_message.Message):
-    __slots__ = ("title", "external_ids", "metadata_json", "entity_node_id", "app_id", "agent_bundle_id", "expires_at", "recall_profile", "models", "is_findable")
+    __slots__ = ("title", "external_ids", "metadata_json", "entity_node_id", "app_id", "agent_bundle_id", "expires_at", "recall_profile", "models", "is_findable", "learning")
     TITLE_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_IDS_FIELD_NUMBER: _ClassVar[int]
     METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
@@ -220,6 +222,7 @@ class ContextInput(_message.Message):
     RECALL_PROFILE_FIELD_NUMBER: _ClassVar[int]
     MODELS_FIELD_NUMBER: _ClassVar[int]
     IS_FINDABLE_FIELD_NUMBER: _ClassVar[int]
+    LEARNING_FIELD_NUMBER: _ClassVar[int]
     title: str
     external_ids: _containers.RepeatedCompositeFieldContainer[ExternalId]
     metadata_json: str
@@ -230,7 +233,8 @@ class ContextInput(_message.Message):
     recall_profile: str
     models: _context_settings_pb2.ModelUse
     is_findable: bool
-    def __init__(self, title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recall_profile: _Optional[str] = ..., models: _Optional[_Union[_context_settings_pb2.ModelUse, str]] = ..., is_findable: _Optional[bool] = ...) -> None: ...
+    learning: _context_settings_pb2.LearningMode
+    def __init__(self, title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recall_profile: _Optional[str] = ..., models: _Optional[_Union[_context_settings_pb2.ModelUse, str]] = ..., is_findable: _Optional[bool] = ..., learning: _Optional[_Union[_context_settings_pb2.LearningMode, str]] = ...) -> None: ...
 
 class SentMessage(_message.Message):
     __slots__ = ("message_id", "seq", "created_at", "tokens", "redacted_parts")

@@ -260,7 +260,7 @@ class ContextsServicer:
 
     def UpdateContext(self, request, context):
         """Replace the fields that `update_mask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
-        expires_at, recall_profile, models and is_findable (forks that exist keep theirs). The new value replaces the old
+        expires_at, recall_profile, models, is_findable and learning (forks that exist keep theirs). The new value replaces the old
         one as a whole. A field that the mask names and the request leaves empty becomes empty.
 
         Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, INVALID_ARGUMENT (also a mask that names another field),

@@ -8,6 +8,23 @@ import { Noun } from "../../noun.js";
 import { type WriteOptions, requestId } from "../../writes.js";
 import { type AppliedSettings, type ContextSetting, appliedSettingsOf, contextSettingOf } from "../context-settings.js";
 
+/** Options of `contextSettings.put`. */
+export interface ContextSettingsPutOptions {
+  /** The app whose contexts the setting is for. Empty, without an agent either: the whole tenant. */
+  appId?: string;
+  /** The agent (`agentId` of messages) in whose contexts the setting applies. */
+  agentId?: string;
+  /** Whether texts of these contexts may be sent to a model. */
+  models?: "on" | "off";
+  /**
+   * Whether contexts.find, and queries about a user's own contexts, find these contexts. Unset: as the wider settings
+   * say.
+   */
+  isFindable?: boolean;
+  /** How the service learns memories from messages that are sent after this. Unset: as the wider settings say. */
+  learning?: "off" | "rules";
+}
+
 /** The calls of `contextSettings` that are one method each. */
 export class ContextSettings extends Noun<AppClient> {
   /**
@@ -16,19 +33,15 @@ export class ContextSettings extends Noun<AppClient> {
    *
    * Throws InvalidArgument (an app and an agent at once), LimitExceeded (limit `context_settings`: 10,000 per
    * tenant), PermissionDenied (the scope is missing; the key is bound), RequestIdReused.
-   *
-   * @param options.appId The app whose contexts the setting is for. Empty, without an agent either: the whole tenant.
-   * @param options.agentId The agent (`agentId` of messages) in whose contexts the setting applies.
-   * @param options.models Whether texts of these contexts may be sent to a model.
-   * @param options.isFindable Whether contexts.find, and queries about a user's own contexts, find these contexts. Unset: as the wider settings say.
    */
-  async put(options: { appId?: string; agentId?: string; models?: "on" | "off"; isFindable?: boolean } & WriteOptions = {}): Promise<ContextSetting> {
+  async put(options: ContextSettingsPutOptions & WriteOptions = {}): Promise<ContextSetting> {
     const request = {
       appId: options.appId,
       agentId: options.agentId,
       models: enumInput("models", options.models, contextSettingsPb.ModelUse),
       requestId: requestId(options),
       isFindable: options.isFindable,
+      learning: enumInput("learning", options.learning, contextSettingsPb.LearningMode),
     };
     const answer = await this.client.call(contextSettingsPb.ContextSettings.method.putContextSetting, request, options);
     return contextSettingOf(answer.setting!);

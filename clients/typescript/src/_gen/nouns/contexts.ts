@@ -189,6 +189,11 @@ export interface ContextChanges {
    * tenant say.
    */
   isFindable?: boolean;
+  /**
+   * How the service learns memories about the owner. OFF: nothing of the context is learned, whatever its tenant, app and
+   * agents have.
+   */
+  learning?: "off" | "rules";
 }
 
 /** Options of `contexts.syncHistory`. */
@@ -428,7 +433,7 @@ export class GeneratedContexts extends Noun<AppClient> {
 
   /**
    * Replace the fields that `updateMask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
-   * expires_at, recall_profile, models and is_findable (forks that exist keep theirs). The new value replaces the old
+   * expires_at, recall_profile, models, is_findable and learning (forks that exist keep theirs). The new value replaces the old
    * one as a whole. A field that the mask names and the request leaves empty becomes empty.
    *
    * Throws ContextNotFound, ContextClosed, InvalidArgument (also a mask that names another field),
@@ -446,6 +451,7 @@ export class GeneratedContexts extends Noun<AppClient> {
         recallProfile: options.recallProfile,
         models: enumInput("context.models", options.models, contextSettingsPb.ModelUse),
         isFindable: options.isFindable,
+        learning: enumInput("context.learning", options.learning, contextSettingsPb.LearningMode),
       },
       updateMask: maskOf({
         title: options.title,
@@ -456,6 +462,7 @@ export class GeneratedContexts extends Noun<AppClient> {
         recall_profile: options.recallProfile,
         models: options.models,
         is_findable: options.isFindable,
+        learning: options.learning,
       }),
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),

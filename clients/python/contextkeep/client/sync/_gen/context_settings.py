@@ -7,7 +7,7 @@ from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import context_settings_pb2 as context_settings_pb
-from contextkeep.values import AppliedSettings, ContextSetting, ModelUse
+from contextkeep.values import AppliedSettings, ContextSetting, LearningMode, ModelUse
 
 
 class ContextSettings(Noun):
@@ -20,6 +20,7 @@ class ContextSettings(Noun):
         agent_id: str = "",
         models: ModelUse | None = None,
         is_findable: bool | None = None,
+        learning: LearningMode | None = None,
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> ContextSetting:
@@ -34,6 +35,8 @@ class ContextSettings(Noun):
             models: Whether texts of these contexts may be sent to a model.
             is_findable: Whether `contexts.find`, and queries about a user's own contexts, find these contexts. None: as
                 the wider settings say.
+            learning: How the service learns memories from messages that are sent after this. None: as the wider
+                settings say.
             request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
@@ -49,6 +52,7 @@ class ContextSettings(Noun):
             models=messages.choice_of("models", models, context_settings_pb.ModelUse),
             request_id=messages.new_request_id(request_id),
             is_findable=is_findable,
+            learning=messages.choice_of("learning", learning, context_settings_pb.LearningMode),
         )
         answer: context_settings_pb.PutContextSettingResponse = self._call(
             "PutContextSetting", request, timeout_s=timeout_s

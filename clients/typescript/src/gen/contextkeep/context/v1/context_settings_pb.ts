@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/context_settings.proto.
  */
 export const file_contextkeep_context_v1_context_settings: GenFile = /*@__PURE__*/
-  fileDesc("Ci1jb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfc2V0dGluZ3MucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEihgIKDkNvbnRleHRTZXR0aW5nEg4KBmFwcF9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIwCgZtb2RlbHMYAyABKA4yIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1vZGVsVXNlEi4KCnVwZGF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnVwZGF0ZWRfYnkYBSABKAkSMgoIaW1wb3J0ZWQYBiABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkltcG9ydGVkEhgKC2lzX2ZpbmRhYmxlGAcgASgISACIAQFCDgoMX2lzX2ZpbmRhYmxlIuABChhQdXRDb250ZXh0U2V0dGluZ1JlcXVlc3QSJAoGYXBwX2lkGAEgASgJQhTK2hgQCg5OQU1FX0NIQVJTX01BWBImCghhZ2VudF9pZBgCIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSMAoGbW9kZWxzGAMgASgOMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Nb2RlbFVzZRIaCgpyZXF1ZXN0X2lkGAQgASgJQgbK2hgCMAESGAoLaXNfZmluZGFibGUYBSABKAhIAIgBAUIOCgxfaXNfZmluZGFibGUiVAoZUHV0Q29udGV4dFNldHRpbmdSZXNwb25zZRI3CgdzZXR0aW5nGAEgASgLMiYuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0U2V0dGluZyJpChlHZXRDb250ZXh0U2V0dGluZ3NSZXF1ZXN0EiQKBmFwcF9pZBgBIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSJgoIYWdlbnRfaWQYAiABKAlCFMraGBAKDk5BTUVfQ0hBUlNfTUFYIp0BChpHZXRDb250ZXh0U2V0dGluZ3NSZXNwb25zZRI4CghzZXR0aW5ncxgBIAMoCzImLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dFNldHRpbmcSMAoGbW9kZWxzGAIgASgOMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Nb2RlbFVzZRITCgtpc19maW5kYWJsZRgDIAEoCCpKCghNb2RlbFVzZRIZChVNT0RFTF9VU0VfVU5TUEVDSUZJRUQQABIQCgxNT0RFTF9VU0VfT04QARIRCg1NT0RFTF9VU0VfT0ZGEAIy1QIKD0NvbnRleHRTZXR0aW5ncxKcAQoRUHV0Q29udGV4dFNldHRpbmcSMC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlB1dENvbnRleHRTZXR0aW5nUmVxdWVzdBoxLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHV0Q29udGV4dFNldHRpbmdSZXNwb25zZSIiwtoYBggDEAEYAdLaGBRjb250ZXh0X3NldHRpbmdzLnB1dBKiAQoSR2V0Q29udGV4dFNldHRpbmdzEjEuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0U2V0dGluZ3NSZXF1ZXN0GjIuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0U2V0dGluZ3NSZXNwb25zZSIlkAIBwtoYBggBEAEYAdLaGBRjb250ZXh0X3NldHRpbmdzLmdldGIGcHJvdG8z", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
+  fileDesc("Ci1jb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfc2V0dGluZ3MucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEivgIKDkNvbnRleHRTZXR0aW5nEg4KBmFwcF9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIwCgZtb2RlbHMYAyABKA4yIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1vZGVsVXNlEi4KCnVwZGF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnVwZGF0ZWRfYnkYBSABKAkSMgoIaW1wb3J0ZWQYBiABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkltcG9ydGVkEhgKC2lzX2ZpbmRhYmxlGAcgASgISACIAQESNgoIbGVhcm5pbmcYCCABKA4yJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxlYXJuaW5nTW9kZUIOCgxfaXNfZmluZGFibGUimAIKGFB1dENvbnRleHRTZXR0aW5nUmVxdWVzdBIkCgZhcHBfaWQYASABKAlCFMraGBAKDk5BTUVfQ0hBUlNfTUFYEiYKCGFnZW50X2lkGAIgASgJQhTK2hgQCg5OQU1FX0NIQVJTX01BWBIwCgZtb2RlbHMYAyABKA4yIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1vZGVsVXNlEhoKCnJlcXVlc3RfaWQYBCABKAlCBsraGAIwARIYCgtpc19maW5kYWJsZRgFIAEoCEgAiAEBEjYKCGxlYXJuaW5nGAYgASgOMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5MZWFybmluZ01vZGVCDgoMX2lzX2ZpbmRhYmxlIlQKGVB1dENvbnRleHRTZXR0aW5nUmVzcG9uc2USNwoHc2V0dGluZxgBIAEoCzImLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dFNldHRpbmciaQoZR2V0Q29udGV4dFNldHRpbmdzUmVxdWVzdBIkCgZhcHBfaWQYASABKAlCFMraGBAKDk5BTUVfQ0hBUlNfTUFYEiYKCGFnZW50X2lkGAIgASgJQhTK2hgQCg5OQU1FX0NIQVJTX01BWCLVAQoaR2V0Q29udGV4dFNldHRpbmdzUmVzcG9uc2USOAoIc2V0dGluZ3MYASADKAsyJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnRleHRTZXR0aW5nEjAKBm1vZGVscxgCIAEoDjIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTW9kZWxVc2USEwoLaXNfZmluZGFibGUYAyABKAgSNgoIbGVhcm5pbmcYBCABKA4yJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxlYXJuaW5nTW9kZSpKCghNb2RlbFVzZRIZChVNT0RFTF9VU0VfVU5TUEVDSUZJRUQQABIQCgxNT0RFTF9VU0VfT04QARIRCg1NT0RFTF9VU0VfT0ZGEAIqXQoMTGVhcm5pbmdNb2RlEh0KGUxFQVJOSU5HX01PREVfVU5TUEVDSUZJRUQQABIVChFMRUFSTklOR19NT0RFX09GRhABEhcKE0xFQVJOSU5HX01PREVfUlVMRVMQAjLVAgoPQ29udGV4dFNldHRpbmdzEpwBChFQdXRDb250ZXh0U2V0dGluZxIwLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHV0Q29udGV4dFNldHRpbmdSZXF1ZXN0GjEuY29udGV4dGtlZXAuY29udGV4dC52MS5QdXRDb250ZXh0U2V0dGluZ1Jlc3BvbnNlIiLC2hgGCAMQARgB0toYFGNvbnRleHRfc2V0dGluZ3MucHV0EqIBChJHZXRDb250ZXh0U2V0dGluZ3MSMS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldENvbnRleHRTZXR0aW5nc1JlcXVlc3QaMi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldENvbnRleHRTZXR0aW5nc1Jlc3BvbnNlIiWQAgHC2hgGCAEQARgB0toYFGNvbnRleHRfc2V0dGluZ3MuZ2V0YgZwcm90bzM", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
  * The setting of a tenant, an app or an agent.
@@ -65,6 +65,13 @@ export type ContextSetting = Message<"contextkeep.context.v1.ContextSetting"> & 
    * @generated from field: optional bool is_findable = 7;
    */
   isFindable?: boolean | undefined;
+
+  /**
+   * How the service learns from the contexts. Unset: as the wider settings say.
+   *
+   * @generated from field: contextkeep.context.v1.LearningMode learning = 8;
+   */
+  learning: LearningMode;
 };
 
 /**
@@ -111,6 +118,13 @@ export type PutContextSettingRequest = Message<"contextkeep.context.v1.PutContex
    * @generated from field: optional bool is_findable = 5;
    */
   isFindable?: boolean | undefined;
+
+  /**
+   * How the service learns memories from messages that are sent after this. Unset: as the wider settings say.
+   *
+   * @generated from field: contextkeep.context.v1.LearningMode learning = 6;
+   */
+  learning: LearningMode;
 };
 
 /**
@@ -189,6 +203,13 @@ export type GetContextSettingsResponse = Message<"contextkeep.context.v1.GetCont
    * @generated from field: bool is_findable = 3;
    */
   isFindable: boolean;
+
+  /**
+   * How the service learns from such a context: OFF or RULES.
+   *
+   * @generated from field: contextkeep.context.v1.LearningMode learning = 4;
+   */
+  learning: LearningMode;
 };
 
 /**
@@ -229,12 +250,45 @@ export const ModelUseSchema: GenEnum<ModelUse> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_context_settings, 0);
 
 /**
+ * How the service learns memories about the owner of a context from its messages.
+ *
+ * @generated from enum contextkeep.context.v1.LearningMode
+ */
+export enum LearningMode {
+  /**
+   * As the wider settings say.
+   *
+   * @generated from enum value: LEARNING_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: LEARNING_MODE_OFF = 1;
+   */
+  OFF = 1,
+
+  /**
+   * By precise rules, without a model: clear statements of the user become memories.
+   *
+   * @generated from enum value: LEARNING_MODE_RULES = 2;
+   */
+  RULES = 2,
+}
+
+/**
+ * Describes the enum contextkeep.context.v1.LearningMode.
+ */
+export const LearningModeSchema: GenEnum<LearningMode> = /*@__PURE__*/
+  enumDesc(file_contextkeep_context_v1_context_settings, 1);
+
+/**
  * What the service may do with the contexts of a tenant, of an app, or of an agent.
  *
- * A context has settings of its own, too (`models` and `is_findable` in `ContextInput`). For `models`, OFF anywhere
+ * A context has settings of its own, too (`models`, `is_findable` and `learning` in `ContextInput`). For `models`, OFF anywhere
  * applies, whatever the others say: a context uses no model if its tenant, its app, one of its agents or the context
  * itself has OFF. For `is_findable`, the narrowest setting applies: that of the context, else of its agents (false if
  * one of them has false), else of its app, else of the tenant. Without any, contexts are findable.
+ * For `learning`, OFF anywhere applies, else the narrowest setting; without any, the service's own (LEARNING_DEFAULT).
  *
  * @generated from service contextkeep.context.v1.ContextSettings
  */
