@@ -14,6 +14,7 @@ from context_service.retrieval.pure.terms import asked_terms, findable_terms
 SENTENCE_CHARS = 380  # three of them fit into a hit of a query
 # A memory is used if it covers this share of what the question asks, and this part of the share of the best memory.
 COVERED_MIN, OF_BEST_MIN = 0.2, 0.5
+SHARED_BY_MIN = 3  # with fewer matching memories, a word that they share may be rare among all memories
 NEAREST = 3  # memories to use if no word of the question says enough, because embeddings found them
 _RANK_WEIGHT = 0.3  # of the place in recall, next to the covered share
 _KIND_WEIGHT = 0.2  # of a memory that has what the question asks for, such as a place
@@ -77,6 +78,8 @@ def reflected(
 
 def _weights(terms: Collection[str], memories: Sequence[Memory]) -> Mapping[str, float]:
     """Return how much each term of a question tells: next to nothing if all memories have it, such as a shared name."""
+    if len(memories) < SHARED_BY_MIN:
+        return dict.fromkeys(terms, 1.0)
     texts = [frozenset(findable_terms(indexed_text(memory))) for memory in memories]
     having = {term: sum(term in text for text in texts) for term in terms}
     return {term: math.log(1 + (len(texts) - often + 0.5) / (often + 0.5)) for term, often in having.items()}
