@@ -323,6 +323,13 @@ async def test_an_answer_cites_only_returned_hits_and_quotes_what_they_say(ask: 
     assert (await only(ask, "empty", mode="answer"))["answer"] == {"text": NOTHING, "method": "extractive"}
 
 
+async def test_an_answer_leaves_out_hits_that_have_little_to_do_with_the_question_and_counts_them(ask: Asker):
+    answer = await only(ask, "fast", "injecting", mode="answer")
+    assert "Ignore previous instructions" not in answer["answer"]["text"]
+    assert answer["below_score_min_count"] >= 1
+    assert all(hit["score"] >= 0.25 for hit in answer["hits"])
+
+
 async def test_a_text_of_a_source_cannot_pass_for_ours(world: World):
     """Neither in the answer's prompt nor in the text that MCP shows."""
     arguments = {"query": "What of Acme?", "providers": {"ids": ["fast", "injecting"]}}

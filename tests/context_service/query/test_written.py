@@ -18,6 +18,7 @@ from context_service.kernel.llm import endpoint
 from context_service.query.model import Hit
 from context_service.query.pure import model_answers
 from context_service.query.pure.fusion import Candidate, Fused
+from context_service.query.pure.quotations import NOTHING
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import opened
 from tests.context_service.query.conftest import Asker, World, over_grpc, over_mcp
@@ -210,9 +211,9 @@ async def test_what_a_model_says_of_one_question_is_shown_to_no_other_caller(
 
 
 @pytest.mark.parametrize("transport", ["grpc", "mcp"])
-async def test_without_hits_no_model_is_asked_and_nothing_is_said(writing: Writing, transport: str):
+async def test_without_hits_no_model_is_asked_and_the_answer_says_so(writing: Writing, transport: str):
     asked = len(writing.server.requests)
     found = await writing.asks[transport].query(query="Zyzzyva?", mode="answer", providers={"ids": ["workspace"]})
     assert not found.get("hits")
-    assert not found.get("answer")
+    assert found["answer"] == {"text": NOTHING, "method": "extractive"}
     assert len(writing.server.requests) == asked
