@@ -34,7 +34,10 @@ UNTAKEN = {
     *("Recall.options.off", "SendMessage.recall.off"),
     # Memories hold when they are reflected on; what is asked to test sources has fewer options.
     "ReflectMemories.filter.holding_only",
-    *(f"RunSourceTest.question.{name}" for name in ("expand_refs", "explain", "time_from", "time_to", "tokens_max")),
+    *(
+        f"RunSourceTest.question.{name}"
+        for name in ("expand_refs", "explain", "score_min", "time_from", "time_to", "tokens_max")
+    ),
     # No update changes them.
     *(
         f"{of}.{name}"

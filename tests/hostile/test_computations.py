@@ -83,6 +83,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.memories.store.memories:MemoryRows._memories",
         "context_service.packing.api:PackingServicer.GetLineage",
         "context_service.memories.api:MemoriesServicer.ListMemories",
+        "context_service.memories.api:MemoriesServicer.ListMemoryRevisions",
     ),
     "messages of a call: 500, 4 MiB": (
         "context_service.contexts.store.log:Log._write",
@@ -168,6 +169,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.retrieval.store.passages:Passages.vocabulary",
         "context_service.retrieval.store.passages:Passages.words_like",
     ),
+    "messages that memories are learned from at a time: 200": ("context_service.learning.rules.learn:Learning._learn",),
     "a message of a history: 1 MiB": ("context_service.contexts.rules.sync_history:_messages",),
     "texts of a call: 4 MiB": ("context_service.kernel.tokens.counting:TokenCounter.counts",),
     "a piece of an archive: 1 MiB": (
@@ -224,11 +226,13 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     ),
     "columns of found records; passages as `Recall`, in steps": (
         "context_service.working_memory.rules.passages:RecordQuotes.in_columns",
+        "context_service.working_memory.rules.search:Searches._by_passages",
     ),
     "text of a file: its limit of bytes": ("context_service.working_memory.rules.file_texts:FileTexts._put",),
     "content of a record: 1 MiB": (
         "context_service.working_memory.rules.records:WorkingMemory.insert",
         "context_service.working_memory.rules.records:WorkingMemory.update",
+        "context_service.working_memory.store.texts.record_index:_made",
         "context_service.working_memory.rules.record_texts:RecordTexts.content",
         "context_service.working_memory.rules.record_texts:RecordTexts.read",
     ),
@@ -280,6 +284,7 @@ TRIED: dict[str, tuple[str, ...]] = {
     "words of a question without": ("slips", "beginnings"),
     "as `Recall`; steps": ("ranked", "memories"),
     "passages: 600 that are read": ("ranked", "a vocabulary"),
+    "messages that memories are learned from": ("tests/context_service/learning",),
     "a message of a history": ("graph",),
     "texts of a call": ("counting",),
     "a piece of an archive": ("memories", "graph"),
