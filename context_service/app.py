@@ -22,11 +22,7 @@ from context_service.memories.room import memories_of, open_memories
 from context_service.memories.rules.lessons import RememberedLessons
 from context_service.operations.room import open_administration
 from context_service.probes import check_exposure, probes
-from context_service.query.providers.mcp_tools import McpTools
-from context_service.query.providers.specialists import SpecialistProviders
-from context_service.query.providers.workspace import Workspace
-from context_service.query.pure.provider_table import OwnProviders
-from context_service.query.room import open_query
+from context_service.query.room import open_query, own_providers_of, workspace_of
 from context_service.resources import migrations, open_dependencies
 from context_service.settings import Settings
 from context_service.specialists.room import specialists_of
@@ -34,7 +30,6 @@ from context_service.transfer.room import open_transfer
 from context_service.wiki.room import open_wiki
 from context_service.windows.room import windows_of
 from context_service.working_memory.room import limits_of, open_working_memory
-from context_service.working_memory.rules.passages import RecordQuotes
 from service_runtime import http
 from service_runtime.auth import access
 from service_runtime.auth.audit_trail import AuditTrail
@@ -95,12 +90,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         mcp_servers, server_rules = mcp_servers_of(deps)
         specialists, specialist_rules = specialists_of(deps)
         compiled = await open_compiled_pages(deps, stack)
-        records = RecordQuotes(deps.database, deps.passages, searches)
-        workspace = Workspace(records, deps.graph, depth_max=settings.traverse_depth_max)
-        own: list[OwnProviders] = [
-            McpTools(server_rules),
-            SpecialistProviders(specialist_rules, workspace, chat=deps.chat),
-        ]
+        workspace = workspace_of(deps, searches)
+        own = own_providers_of(deps, server_rules, specialist_rules, workspace)
         query = await open_query(
             deps, stack, workspace, recalling, finding, remembering, agent_rules, templates, own, setting_rules
         )

@@ -13,6 +13,7 @@ from context_service.contexts.room import ArtifactRows, ContextsFinding, Recalli
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.knowledge_bases import bedrock
 from context_service.knowledge_bases.room import BaseSearch
+from context_service.mcp_servers.room import McpServers
 from context_service.memories.room import MemoryRecalling
 from context_service.query.api.query import ContextQueryServicer
 from context_service.query.api.source_tests import SourceTestsServicer
@@ -25,9 +26,11 @@ from context_service.query.providers.contexts import TRUST as CONTEXT_TRUST
 from context_service.query.providers.contexts import Contexts
 from context_service.query.providers.knowledge_bases import TRUST as KNOWLEDGE_BASE_TRUST
 from context_service.query.providers.knowledge_bases import KnowledgeBaseDocuments
+from context_service.query.providers.mcp_tools import McpTools
 from context_service.query.providers.memories import TRUST as MEMORY_TRUST
 from context_service.query.providers.memories import UserMemories
 from context_service.query.providers.memories_with_pages import MemoriesWithPages
+from context_service.query.providers.specialists import SpecialistProviders
 from context_service.query.providers.wiki import TRUST as WIKI_TRUST
 from context_service.query.providers.wiki import WikiPages
 from context_service.query.providers.workspace import TRUST as WORKSPACE_TRUST
@@ -42,7 +45,9 @@ from context_service.query.rules.source_tests import LABEL_CHARS_MAX, SourceTest
 from context_service.query.store.source_tests import SourceTestRows
 from context_service.retrieval.room import meaning_of
 from context_service.settings import Settings
+from context_service.specialists.room import Specialists
 from context_service.wiki.room import PageSearch
+from context_service.working_memory.room import RecordQuotes, Searches
 from contextkeep.context.v1.context_query_pb2_grpc import add_ContextQueryServicer_to_server
 from contextkeep.context.v1.source_tests_pb2_grpc import add_SourceTestsServicer_to_server
 from service_runtime.grpc_server.server import Service
@@ -52,9 +57,24 @@ from service_runtime.network.destinations import Destinations
 __all__ = [
     "LABEL_CHARS_MAX",
     "open_query",
+    "own_providers_of",
+    "workspace_of",
 ]
 
 _REAPED_S = 1.0  # how long the service waits at its stop for searches that are still running
+
+
+def workspace_of(deps: Dependencies, searches: Searches) -> Workspace:
+    """Return the provider of records, which also searches for specialists."""
+    records = RecordQuotes(deps.database, deps.passages, searches)
+    return Workspace(records, deps.graph, depth_max=deps.settings.traverse_depth_max)
+
+
+def own_providers_of(
+    deps: Dependencies, servers: McpServers, specialists: Specialists, workspace: Workspace
+) -> list[OwnProviders]:
+    """Return the providers that tenants add themselves: tools of MCP servers, and specialists."""
+    return [McpTools(servers), SpecialistProviders(specialists, workspace, chat=deps.chat)]
 
 
 async def open_query(

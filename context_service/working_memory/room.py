@@ -84,6 +84,7 @@ __all__ = [
     "RecordQuotes",
     "RecordTexts",
     "Retention",
+    "Searches",
     "StoredFile",
     "TenantLimits",
     "WrittenBlob",
