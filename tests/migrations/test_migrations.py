@@ -171,6 +171,7 @@ def test_every_table_with_a_tenant_has_a_policy_and_leads_its_keys_with_it(urls:
         # Inverted indexes take no uuid without an extension: what they find is filtered, or the tenant or the
         # scope is in each number.
         assert {name for name, first in indexes if first != "tenant_id"} == {
+            "context.memory_taught_by",
             "context.passage_terms",
             "context.wm_record_metadata",
             "context.wm_record_terms",

@@ -122,6 +122,7 @@ def test_a_trigger_stays_within_a_tenant(urls: Urls):
         ("count_change", "context.wm_record"),
         ("count_part", "context.upload_part"),
         ("completed", "context.memory"),  # of this row alone
+        ("not_refused", "context.memory"),  # reads what the same user has refused
         *(("numbered", f"context.{name}") for name in NUMBERED_OF_CONTEXT),  # draws from the sequence of the tenant
         ("numbered", "access.tenant"),  # makes that
         *(("numbered", f"entity.{name}") for name in ("change", "node", "progress")),

@@ -117,7 +117,7 @@ class TestWiki(ContextProviderConformance):
             page = {"slug": f"gondola-{number}", "title": "Gondola", "markdown": f"The gondola of Venice, {number}."}
             await world.opened.caller.of("ada").call("PutPage", page=page)
         database = world.opened.database
-        provider = WikiPages(PageSearch(database, Passages(database), meaning=None, count=len))
+        provider = WikiPages(PageSearch(database, Passages(database), meaning=None))
         return native(provider, ProviderQuery(query="Which gondola is it?", limit=10))
 
 

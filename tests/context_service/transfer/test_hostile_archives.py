@@ -502,8 +502,9 @@ async def test_every_answer_of_an_imported_row_says_by_which_import(stack: Opene
         stack.keys[key] = replace(stack.keys[key], subject=subject)
     user, ids = await furnished(stack, teller)
     kinds = {table for table, _ in await shown(teller, user, ids)}
-    # Each table of an archive that says who wrote its rows; the log shows its rows' in their details.
-    assert kinds == {name for name in CARRIED if name in with_claims(stack)} - {"action"}
+    # Each table of an archive that says who wrote its rows. The log shows its rows' in their details, and no answer
+    # shows the hash of what a user has refused.
+    assert kinds == {name for name in CARRIED if name in with_claims(stack)} - {"action", "memory_refusal"}
     assert not any(answer.HasField("imported") for _, answer in await shown(teller, user, ids))
 
     import_id = str(uuid.uuid4())
@@ -550,4 +551,4 @@ def test_every_author_of_a_carried_table_is_known(stack: Opened):
         if (written := {c for c in columns if c.endswith("_by") or c == "principal"})
     }
     assert set().union(*authors.values()) == AUTHORS
-    assert with_claims(stack) == authors.keys()
+    assert with_claims(stack) == {*authors, "memory_refusal"}  # of the user itself: it has no author
