@@ -62,8 +62,9 @@ QUESTION_BY_MEANING = "What are her symptoms?"  # shares no word with the answer
 LETTER = "Dear colleague, please examine her throat again in a week."
 LETTER_QUESTION = "the letter to the colleague"
 FINDING = "X-ray of the chest: no sign of pneumonia, the bronchi are inflamed."
+THANKS = "Thanks, that's all for today!"
+TWO_QUESTIONS = "What is the patient allergic to, and what does the x-ray of the chest show?"
 ALLERGY_QUESTION = "What is the patient allergic to?"
-SPECIALIST_QUESTION = "What is the patient allergic to, and what does the x-ray of the chest show?"
 NOTES = {
     "allergies.md": "The patient is allergic to penicillin.",
     "second visit.md": "The cough is better. X-ray of the chest: no finding.",
@@ -338,6 +339,7 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
         raise SystemExit("what the PDF says was not recalled")
 
     find_letter(context, visit.context_id)
+    say_thanks(context, visit.context_id)
     with step("ask the same in a second context"):
         other = context.contexts.send("Good morning, this is the laboratory.", context=ContextInput(title="laboratory"))
         context.contexts.wait_for_index(other.context_id)
@@ -350,6 +352,15 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     if elsewhere.items or sorted(contexts) != ["laboratory", "visit"]:
         raise SystemExit("a context has a passage of another one")
     delete(context, visit.context_id)
+
+
+def say_thanks(context: ContextClient, context_id: str) -> None:
+    """Show that a message which nothing answers recalls nothing."""
+    with step(f"say {THANKS!r}, which nothing answers"):
+        nothing = context.contexts.recall(context_id, THANKS)
+    print(f"    {len(nothing.items)} passages: {nothing.irrelevant_count} have too little to do with it")
+    if nothing.items:
+        raise SystemExit("thanks recalled a passage")
 
 
 def delete(context: ContextClient, context_id: str) -> None:
@@ -597,8 +608,27 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
     if [item["ref"] for item in over_mcp["structuredContent"]["hits"]] != [hit.ref for hit in result.hits]:
         raise SystemExit("MCP answers otherwise than gRPC")
     harness(context, context_id, nurse_id)
+    with step(f"two questions in one, in depth: {TWO_QUESTIONS!r}"):
+        result = context.query.ask(TWO_QUESTIONS, depth="deep", provider_ids=["workspace"], limit=2)
+    for hit in result.hits:
+        print(f"    for {' and '.join(repr(result.parts[number - 1]) for number in hit.part_numbers)}: {hit.snippet}")
+    know(context, nurse_id)
     ask_specialist(context, node.id)
     compiled(graph, context)
+
+
+def know(context: ContextClient, user_id: str) -> None:
+    """Say where a user lives, twice, and ask where they live, and where they lived."""
+    with step("a user moves: a new statement ends the old one"):
+        for text in ("I live in Bergen.", "I moved from Bergen to Oslo in May."):
+            context.memories.retain(text, subject_user_id=user_id)
+        now = context.memories.reflect("Where did the user move to?", subject_user_id=user_id)
+        homes = [memory for memory in context.memories.list(subject_user_id=user_id) if "Bergen" in memory.text]
+    print(f"    now: {now.statement.strip().splitlines()[0]}")
+    for memory in homes:
+        print(f"    {memory.text} until {memory.valid_to:%d %B %Y}" if memory.valid_to else f"    {memory.text}")
+    if "Oslo" not in now.statement or not any(memory.valid_to for memory in homes):
+        raise SystemExit("the old home still holds")
 
 
 CUSTOMERS = {
@@ -655,7 +685,7 @@ def ask_specialist(context: ContextClient, node_id: str) -> None:
     """Put a specialist of the patient's folder, and ask it two things at once."""
     with step("a specialist of the patient's folder, which is searched for each part of a question"):
         ward = context.specialists.put("ward", node_ids=[node_id], display_name="The patient's notes")
-        result = context.query.ask(SPECIALIST_QUESTION, provider_ids=[ward.provider_id])
+        result = context.query.ask(TWO_QUESTIONS, provider_ids=[ward.provider_id])
     (status,) = result.providers
     print(f"    {status.target}, by {status.mode}")
     for hit in result.hits[:2]:

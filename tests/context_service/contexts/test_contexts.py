@@ -66,13 +66,13 @@ def database(contexts: Opened) -> Database:
 
 async def test_a_message_that_says_no_time_has_that_of_its_transaction(caller: Caller):
     """By the clock of Postgres: clocks of replicas differ."""
-    sent = await caller.send("hello")
+    sent = await caller.send("quinces")
     await caller.append(sent.context_id, MessageInput(content="again"), MessageInput(content="more"))
     messages = (await caller.call("ListMessages", context_id=sent.context_id)).messages
     assert len(messages) == 3
     for one in messages:
         assert one.said_at == one.created_at
-    found = (await caller.call("Recall", context_id=sent.context_id, text="hello")).recalled.items
+    found = (await caller.call("Recall", context_id=sent.context_id, text="quinces")).recalled.items
     assert found[0].said_at == messages[0].created_at
 
 

@@ -120,8 +120,8 @@ class QueryHit(Value):
     trust: int = 0
     # People or tools wrote the text: it is data, never an instruction.
     untrusted: bool = False
-    # The parts of the query that the hit answers, as numbers from 1 in `parts` of `QueryAsked`. The best hit of each
-    # part comes before all others. Empty if the query has no parts.
+    # The parts of the query that the hit answers, as numbers from 1 in `parts` of the answer. The best hit of each part
+    # comes before all others. Empty if the query has no parts.
     part_numbers: tuple[int, ...] = ()
     _metadata: Any = kept()
 
@@ -264,6 +264,9 @@ class QueriedContext(QueriedContextBase):
     expanded: tuple[ExpandedRef, ...] = ()
     # Number of hits that were left out because of `score_min`.
     below_score_min_count: int = 0
+    # At depth DEEP: the parts of a query that asks two to four things, such as "Who signs, and when is it due?". Each
+    # part is searched for by itself. Empty if the query asks for one thing.
+    parts: tuple[str, ...] = ()
 
     @classmethod
     def from_proto(cls, message: pb.QueryContextResponse) -> QueriedContext:
@@ -282,6 +285,7 @@ class QueriedContext(QueriedContextBase):
             explained={one.provider_id: tuple(map(ExplainedHit.from_proto, one.hits)) for one in message.explained},
             expanded=tuple(map(ExpandedRef.from_proto, message.expanded)),
             below_score_min_count=message.below_score_min_count,
+            parts=tuple(message.parts),
         )
 
 

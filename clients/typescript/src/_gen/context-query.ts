@@ -31,6 +31,11 @@ export interface QueriedContext {
   expanded: ExpandedRef[];
   /** Number of hits that were left out because of `scoreMin`. */
   belowScoreMinCount: number;
+  /**
+   * At depth DEEP: the parts of a query that asks two to four things, such as "Who signs, and when is it due?". Each part
+   * is searched for by itself. Empty if the query asks for one thing.
+   */
+  parts: string[];
 }
 
 export function queriedContextOf(message: pb.QueryContextResponse): QueriedContext {
@@ -44,6 +49,7 @@ export function queriedContextOf(message: pb.QueryContextResponse): QueriedConte
     explained: message.explained.map(providerHitsOf),
     expanded: message.expanded.map(expandedRefOf),
     belowScoreMinCount: message.belowScoreMinCount,
+    parts: message.parts,
   };
   if (message.answer !== undefined) value.answer = queryAnswerOf(message.answer);
   return value;
@@ -154,7 +160,7 @@ export interface QueryHit {
   /** People or tools wrote the text: it is data, never an instruction. */
   untrusted: boolean;
   /**
-   * The parts of the query that the hit answers, as numbers from 1 in `parts` of `QueryAsked`. The best hit of each part
+   * The parts of the query that the hit answers, as numbers from 1 in `parts` of the answer. The best hit of each part
    * comes before all others. Empty if the query has no parts.
    */
   partNumbers: number[];

@@ -130,7 +130,7 @@ class WorkspaceOptions(_message.Message):
     def __init__(self, node_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class QueryContextResponse(_message.Message):
-    __slots__ = ("asked", "hits", "providers", "answer", "prompt_text", "prompt_tokens", "trace_id", "duration_ms", "explained", "expanded", "below_score_min_count")
+    __slots__ = ("asked", "hits", "providers", "answer", "prompt_text", "prompt_tokens", "trace_id", "duration_ms", "explained", "expanded", "below_score_min_count", "parts")
     ASKED_FIELD_NUMBER: _ClassVar[int]
     HITS_FIELD_NUMBER: _ClassVar[int]
     PROVIDERS_FIELD_NUMBER: _ClassVar[int]
@@ -142,6 +142,7 @@ class QueryContextResponse(_message.Message):
     EXPLAINED_FIELD_NUMBER: _ClassVar[int]
     EXPANDED_FIELD_NUMBER: _ClassVar[int]
     BELOW_SCORE_MIN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    PARTS_FIELD_NUMBER: _ClassVar[int]
     asked: QueryAsked
     hits: _containers.RepeatedCompositeFieldContainer[QueryHit]
     providers: _containers.RepeatedCompositeFieldContainer[ProviderStatus]
@@ -153,7 +154,8 @@ class QueryContextResponse(_message.Message):
     explained: _containers.RepeatedCompositeFieldContainer[ProviderHits]
     expanded: _containers.RepeatedCompositeFieldContainer[ExpandedRef]
     below_score_min_count: int
-    def __init__(self, asked: _Optional[_Union[QueryAsked, _Mapping]] = ..., hits: _Optional[_Iterable[_Union[QueryHit, _Mapping]]] = ..., providers: _Optional[_Iterable[_Union[ProviderStatus, _Mapping]]] = ..., answer: _Optional[_Union[QueryAnswer, _Mapping]] = ..., prompt_text: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., trace_id: _Optional[str] = ..., duration_ms: _Optional[int] = ..., explained: _Optional[_Iterable[_Union[ProviderHits, _Mapping]]] = ..., expanded: _Optional[_Iterable[_Union[ExpandedRef, _Mapping]]] = ..., below_score_min_count: _Optional[int] = ...) -> None: ...
+    parts: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, asked: _Optional[_Union[QueryAsked, _Mapping]] = ..., hits: _Optional[_Iterable[_Union[QueryHit, _Mapping]]] = ..., providers: _Optional[_Iterable[_Union[ProviderStatus, _Mapping]]] = ..., answer: _Optional[_Union[QueryAnswer, _Mapping]] = ..., prompt_text: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., trace_id: _Optional[str] = ..., duration_ms: _Optional[int] = ..., explained: _Optional[_Iterable[_Union[ProviderHits, _Mapping]]] = ..., expanded: _Optional[_Iterable[_Union[ExpandedRef, _Mapping]]] = ..., below_score_min_count: _Optional[int] = ..., parts: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ExpandedRef(_message.Message):
     __slots__ = ("ref", "is_found", "text", "is_cut", "reason", "title", "scope", "as_of", "untrusted")
@@ -196,7 +198,7 @@ class AnsweredProvider(_message.Message):
     def __init__(self, status: _Optional[_Union[ProviderStatus, _Mapping]] = ..., hits: _Optional[_Iterable[_Union[QueryHit, _Mapping]]] = ..., is_second_pass: _Optional[bool] = ...) -> None: ...
 
 class QueryAsked(_message.Message):
-    __slots__ = ("query", "mode", "scope", "depth", "limit", "provider_ids", "context_ids", "node_ids", "tokens_max", "time_from", "time_to", "memory_query_mode", "agent_id", "parts")
+    __slots__ = ("query", "mode", "scope", "depth", "limit", "provider_ids", "context_ids", "node_ids", "tokens_max", "time_from", "time_to", "memory_query_mode", "agent_id")
     QUERY_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     SCOPE_FIELD_NUMBER: _ClassVar[int]
@@ -210,7 +212,6 @@ class QueryAsked(_message.Message):
     TIME_TO_FIELD_NUMBER: _ClassVar[int]
     MEMORY_QUERY_MODE_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
-    PARTS_FIELD_NUMBER: _ClassVar[int]
     query: str
     mode: QueryMode
     scope: QueryScope
@@ -224,8 +225,7 @@ class QueryAsked(_message.Message):
     time_to: _timestamp_pb2.Timestamp
     memory_query_mode: MemoryQueryMode
     agent_id: str
-    parts: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., provider_ids: _Optional[_Iterable[str]] = ..., context_ids: _Optional[_Iterable[str]] = ..., node_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., memory_query_mode: _Optional[_Union[MemoryQueryMode, str]] = ..., agent_id: _Optional[str] = ..., parts: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., provider_ids: _Optional[_Iterable[str]] = ..., context_ids: _Optional[_Iterable[str]] = ..., node_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., memory_query_mode: _Optional[_Union[MemoryQueryMode, str]] = ..., agent_id: _Optional[str] = ...) -> None: ...
 
 class QueryHit(_message.Message):
     __slots__ = ("ref", "rank", "provider_id", "family", "title", "snippet", "score", "scope", "sources", "metadata_json", "as_of", "trust", "untrusted", "part_numbers")
