@@ -200,7 +200,7 @@ def test_it_asks_its_own_context_and_nobody_else(issued: Issued):
         assert [hit.snippet for one in told for hit in one.provider.hits] == ["The okapi is asleep."]
         assert [hit.snippet for hit in last.answer.hits] == ["The okapi is asleep."]
         context, workspace = answer.providers
-        assert (context.state, context.reason) == (query.PROVIDER_STATE_OK, f"CONTEXT_NOT_FOUND: {other.context_id}")
+        assert (context.state, context.reason) == (query.PROVIDER_STATE_STALE, f"CONTEXT_NOT_FOUND: {other.context_id}")
         assert (workspace.state, workspace.hit_count) == (query.PROVIDER_STATE_SKIPPED, 0)
         assert workspace.reason == "the key is bound to a context"
 

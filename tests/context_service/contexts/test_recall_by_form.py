@@ -112,5 +112,5 @@ async def test_a_line_is_recalled_when_it_is_asked_in_another_form(caller: Calle
 async def test_the_exact_spelling_comes_before_the_folded_one(exact: str, other: str, question: str, caller: Caller):
     for lines in ([exact, other], [other, exact]):
         context_id = (await caller.append("", *(MessageInput(content=line) for line in lines))).context_id
-        answer = await caller.call("Recall", context_id=context_id, text=question)
+        answer = await caller.call("Recall", context_id=context_id, text=question, options={"score_min": 0})
         assert [item.text for item in answer.recalled.items] == [exact, other]
