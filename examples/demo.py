@@ -622,7 +622,7 @@ def know(context: ContextClient, user_id: str) -> None:
     with step("a user moves: a new statement ends the old one"):
         for text in ("I live in Bergen.", "I moved from Bergen to Oslo in May."):
             context.memories.retain(text, subject_user_id=user_id)
-        now = context.memories.reflect("Where did the user move to?", subject_user_id=user_id)
+        now = context.memories.reflect("Where does the user live?", subject_user_id=user_id)
         homes = [memory for memory in context.memories.list(subject_user_id=user_id) if "Bergen" in memory.text]
     print(f"    now: {now.statement.strip().splitlines()[0]}")
     for memory in homes:

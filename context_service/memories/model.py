@@ -150,6 +150,11 @@ class MemoryFilter:
         """Whether the filter asks for values that passages do not have."""
         return bool(self.key or self.holding_only or self.as_of or self.tags or self.metadata_contains_json)
 
+    @property
+    def selects_all(self) -> bool:
+        """Whether the filter restricts nothing."""
+        return not (self.kinds or self.happened_from or self.happened_to or self.reads_rows)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryQuery:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from uuid import UUID
 
 from context_service.kernel.sentences import sentences_of
 from context_service.memories.model import Memory
@@ -43,6 +44,7 @@ def reflected(
     limit: int,
     tokens_max: int,
     count: Callable[[str], int],
+    earlier: Mapping[UUID, Sequence[Memory]] = {},
 ) -> tuple[str, list[Memory]]:
     """Answer a question with sentences of memories; return the statement, and the memories that it rests on.
 
@@ -53,12 +55,13 @@ def reflected(
         limit: The largest number of sentences.
         tokens_max: The largest number of tokens of the statement.
         count: Counts the tokens of a text.
+        earlier: By the id of a memory, those that it superseded: the question may have words of theirs alone.
     """
     weights = _weights(frozenset(asked_terms(query)), found)
     lines: list[str] = []
     said: dict[bytes, list[Memory]] = {}  # by the key of a sentence: the memories that contain it
     tokens_left = tokens_max
-    for memory in _relevant(query, found, weights, by_meaning=by_meaning):
+    for memory in _relevant(query, found, weights, earlier, by_meaning=by_meaning):
         sentence = _best(memory.text, weights)
         key = statement_of(sentence, None)
         if key not in said:
@@ -86,10 +89,18 @@ def _weights(terms: Collection[str], memories: Sequence[Memory]) -> Mapping[str,
 
 
 def _relevant(
-    query: str, memories: Sequence[Memory], weights: Mapping[str, float], *, by_meaning: bool
+    query: str,
+    memories: Sequence[Memory],
+    weights: Mapping[str, float],
+    earlier: Mapping[UUID, Sequence[Memory]],
+    *,
+    by_meaning: bool,
 ) -> list[Memory]:
     """Return the memories that answer a question, the most relevant first."""
-    covered = [_covered(indexed_text(memory), weights) for memory in memories]
+    covered = [
+        max(_covered(indexed_text(one), weights) for one in (memory, *earlier.get(memory.memory_id, ())))
+        for memory in memories
+    ]
     least = max(COVERED_MIN, OF_BEST_MIN * max(covered, default=0.0))
     form = next((form for asks, form in _ANSWERS if asks.match(query)), None)
     scored = [

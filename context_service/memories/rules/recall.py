@@ -29,6 +29,7 @@ from service_runtime.values.checks import check_between
 SENTENCES_DEFAULT, SENTENCES_MAX = 3, 20
 STATEMENT_TOKENS_DEFAULT, STATEMENT_TOKENS_MAX = 400, 4_000
 _REFLECTED_ON = 40  # the most memories that one statement summarizes
+_SUCCESSORS_MAX = 8  # the longest chain of superseded memories that is followed to the one that holds
 _SEARCHED = 4  # searching a text for words of a question takes this many times as long as parsing it
 
 
@@ -91,6 +92,7 @@ class MemoryRecalling:
             limit=query.limit,
             tokens_max=tokens_max,
             count=self._count,
+            earlier=_earlier([memory for memory, _ in found.memories]),
         )
         return ReflectedMemories(
             statement=statement,
@@ -137,12 +139,43 @@ class MemoryRecalling:
         there = await self._rows.at(tenant, principal.user_id, list(by_seq)) if by_seq else {}
         # A memory may be forgotten between the statements.
         memories = [(there[seq], ranked.score) for seq, ranked in by_seq.items() if seq in there]
+        if which.selects_all:
+            memories += await self._holding(memories, principal=principal)
         return RecalledMemories(
-            memories=_holding_first(memories),
+            memories=_holding_first(memories)[:limit],
             by_meaning=matches.by_meaning,
             error=matches.error,
-            cosines={there[seq].memory_id: ranked.cosine for seq, ranked in by_seq.items() if seq in there},
+            cosines=dict.fromkeys((memory.memory_id for memory, _ in memories), None)
+            | {there[seq].memory_id: ranked.cosine for seq, ranked in by_seq.items() if seq in there},
         )
+
+    async def _holding(
+        self, scored_memories: Sequence[tuple[Memory, float]], *, principal: Principal
+    ) -> list[tuple[Memory, float]]:
+        """Return the memories that hold instead of superseded ones, each with the score of the one that was found.
+
+        "Where do I live?" has a word of "I live in Bergen", and none of "I moved to Oslo", which superseded it.
+        """
+        known = {memory.memory_id for memory, _ in scored_memories}
+        sought = {
+            memory.superseded_by: score
+            for memory, score in reversed(scored_memories)  # so that the best score remains
+            if memory.superseded_by and memory.superseded_by not in known
+        }
+        holding: list[tuple[Memory, float]] = []
+        for _ in range(_SUCCESSORS_MAX):
+            if not sought:
+                break
+            read = await self.read(list(sought), principal=principal)
+            found = [(memory, sought[memory_id]) for memory_id, memory in read.items()]
+            known |= read.keys()
+            holding += [(memory, score) for memory, score in found if memory.superseded_by is None]
+            sought = {
+                memory.superseded_by: score
+                for memory, score in found
+                if memory.superseded_by and memory.superseded_by not in known
+            }
+        return holding
 
 
 def _admits(which: MemoryFilter, kinds: frozenset[str], row: Row) -> bool:
@@ -162,6 +195,16 @@ def _holding_first(scored_memories: Sequence[tuple[Memory, float]]) -> list[tupl
         ordered.setdefault(first[0].memory_id, first)
         ordered.setdefault(scored[0].memory_id, scored)
     return list(ordered.values())
+
+
+def _earlier(memories: Sequence[Memory]) -> dict[UUID, list[Memory]]:
+    """Return, by the id of a memory that holds, the superseded ones that it holds instead of."""
+    holding = {_key_of(memory): memory.memory_id for memory in memories if memory.subject and not memory.superseded_by}
+    earlier: dict[UUID, list[Memory]] = {}
+    for memory in memories:
+        if memory.superseded_by and (memory_id := holding.get(_key_of(memory))):
+            earlier.setdefault(memory_id, []).append(memory)
+    return earlier
 
 
 def _key_of(memory: Memory) -> tuple[str, str, str]:

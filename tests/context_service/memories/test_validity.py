@@ -223,3 +223,15 @@ async def test_tags_and_metadata_select_memories_in_lists_and_recall(user: User)
     assert await listed(user, tags=["food", "cars"]) == []
     (memory, _) = (await user.call("ListMemories")).memories
     assert (list(memory.tags), memory.metadata_json) == (["cars"], '{"team": {"id": 8}}')
+
+
+async def test_a_question_with_the_words_of_an_ended_memory_finds_what_holds_instead(user: User):
+    await user.retain("I live in Bergen.", happened_at=day(1))
+    await user.retain("I moved from Bergen to Oslo in May.", happened_at=day(6, 20))
+    await user.retain("I moved to Turku in August.", happened_at=day(8, 20))
+    assert await recalled(user, "Where do I live?") == ["I moved to Turku in August.", "I live in Bergen."]
+    assert await recalled(user, "Where do I live?", as_of=day(4)) == ["I live in Bergen."]
+    answer = await user.call("RecallMemories", query="Where do I live?", limit=1)
+    assert [one.memory.text for one in answer.memories] == ["I moved to Turku in August."]
+    reflection = await user.call("ReflectMemories", query="Where do I live?")
+    assert reflection.statement == "I moved to Turku in August. (2026-08-20)"
