@@ -129,7 +129,8 @@ def context_files_of(deps: Dependencies, stack: AsyncExitStack) -> ContextFiles:
         writer=BlobWriter(deps.storage, lease_s=settings.upload_lease_s),
         limits=limits_of(deps),
         facts=facts,
-        purges=purges_of(settings, deps.database),
+        # Who retracts a message wants its files gone, and an erasure of their owner could not find them later.
+        purges=purges_of(settings, deps.database, blob_grace_s=0.0),
     )
 
 
@@ -237,13 +238,13 @@ def fsck_of(settings: Settings, database: Database, storage: BlobStorage) -> Fsc
     return Fsck(database, storage=storage, mover=mover, grace_s=settings.blob_delete_grace_s)
 
 
-def purges_of(settings: Settings, database: Database) -> Purges:
-    """Return the rule that purges archived records."""
+def purges_of(settings: Settings, database: Database, *, blob_grace_s: float | None = None) -> Purges:
+    """Return the rule that purges archived records. By default, bytes stay for the grace time of the settings."""
     kept_s_by_type = {MESSAGE_FILE: 0.0, **settings.record_retention_by_type_s}
     retention = Retention(kept_s=settings.record_retention_s, kept_s_by_type=kept_s_by_type)
     return Purges(
         database,
         RecordPassages(Passages(database)),
         retention=retention,
-        blob_grace_s=settings.blob_delete_grace_s,
+        blob_grace_s=settings.blob_delete_grace_s if blob_grace_s is None else blob_grace_s,
     )

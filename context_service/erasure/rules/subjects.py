@@ -432,6 +432,7 @@ class _Erasing:
         # A row that was changed meanwhile may have moved to a page that was read already, so read until none is left.
         while await self._records_once():
             pass
+        await self._tenant.query(rows.AWAIT_GOING, self._named)
 
     async def _records_once(self) -> bool:
         """Read all records once and remove those of the subject; return whether there were any."""

@@ -122,6 +122,15 @@ SELECT b.tenant_id, %(erasure_id)s, b.id FROM context.blob b
 WHERE b.tenant_id = %(tenant_id)s AND b.id = ANY (%(blob_ids)s) AND b.state = 'deleting'
 ON CONFLICT DO NOTHING;
 
+-- await_going
+-- Files that a context gave up have no record any more, so nothing says whose they were: wait for all that are about to
+-- be removed.
+INSERT INTO context.erased_blob (tenant_id, erasure_id, blob_id)
+SELECT b.tenant_id, %(erasure_id)s, b.id FROM context.blob b
+WHERE b.tenant_id = %(tenant_id)s AND b.state <> 'live'
+    AND b.due_at <= now() + interval '1 hour' AND b.state = 'deleting'
+ON CONFLICT DO NOTHING;
+
 -- remove_uploads
 WITH due AS (
     SELECT id FROM context.upload WHERE tenant_id = %(tenant_id)s AND subject = '=' || %(subject)s

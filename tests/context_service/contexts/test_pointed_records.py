@@ -301,7 +301,8 @@ async def test_what_a_record_says_is_recalled_where_an_artifact_points_at_it(sta
     await stack.caller.append(context_id, *talk(20))
     assert await stack.read(context_id) == [("INDEXED", "", "")]
 
-    (hit,) = await found(stack.caller, context_id, "audiogram notch")
+    hit, *others = await found(stack.caller, context_id, "audiogram notch")
+    assert {other.kind for other in others} <= {"artifact"}  # the name of the file
     assert (hit.kind, hit.seq, hit.role, hit.task_id, hit.artifact_id) == ("record", 0, "assistant", task_id, "plan")
     assert "shows a notch" in hit.text and hit.ref.startswith("a")
     for fields in ({"reference_task_ids": [task_id]}, {"options": {"filter": {"task_ids": [task_id]}}}):

@@ -18,7 +18,7 @@ _CUT_BY_THE_HELPER = {
     *("ListCheckpoints", "ListCompiledPages", "ListContexts", "ListDefinitions", "ListDocuments", "ListHolds"),
     *("ListJobs", "ListKeys", "ListKnowledgeBases", "ListMcpServers", "ListMcpTools", "ListPages"),
     *("ListPageVersions", "ListProfiles", "ListSourceTests", "ListSpecialists", "ListTenants", "ListWindows"),
-    "ListWMRecordActions",
+    *("ListMemoryRevisions", "ListWMRecordActions"),
 }
 # The statement, or the loop that makes the rows, ends at `PAGE_BYTES_MAX`, and has a test of its own.
 _CUT_WHERE_ROWS_ARE_MADE = {
