@@ -169,7 +169,7 @@ def _said_otherwise(t: Things, text: str) -> memories.UpdateMemoryRequest:
     request = memories.UpdateMemoryRequest(
         memory_id=t.memory_id,
         memory=memories.MemoryInput(text=text),
-        expected_version=1,
+        expected_version=3,  # two updates are among the seeds
         subject_user_id=t.user_id,
     )
     request.update_mask.paths.append("text")
