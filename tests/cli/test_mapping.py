@@ -155,13 +155,13 @@ def test_nothing_is_registered_where_a_file_is_wrong(run: Run, app: str, file: P
 def test_rules_that_do_not_compile_are_named_and_what_came_before_is_said(run: Run, app: str, tmp_path: Path):
     rules = {"role_field": "role", "content_field": "text"}
     file = tmp_path / "two.yaml"
-    file.write_text(json.dumps({"app_id": app, "mappings": {"good": rules, "bad": {**rules, "filter": "1 +"}}}))
+    file.write_text(json.dumps({"app_id": app, "mappings": {"sound": rules, "broken": {**rules, "filter": "1 +"}}}))
     for output_format in ("", "--raw"):
         result = run(f"mapping apply {file} {output_format}")
         assert result.exit_code == 2
-        assert f"{file}: mappings.bad: " in result.stderr
+        assert f"{file}: mappings.broken: " in result.stderr
         assert "rule=rules.filter" in result.stderr
-        assert ("good" in result.stdout, "bad" in result.stdout) == (True, False)
+        assert ("sound" in result.stdout, "broken" in result.stdout) == (True, False)
 
 
 def test_rules_of_a_file_are_tried_on_a_conversation(run: Run, answer: Answer, node: str, file: Path):
