@@ -70,7 +70,9 @@ class ChatModel:
         seconds = min(self._timeout_s, answer_s(remaining_s()))
         try:
             async with aside(), asyncio.timeout(seconds):
-                status, answer, retry_after = await self._post(body)
+                status, answer, retry_after = await endpoint.post(
+                    self._session, self._url, body, headers=self._headers, bytes_max=_ANSWER_BYTES_MAX
+                )
         except TimeoutError:
             # A caller with little time left does not prove that the endpoint is slow.
             raise self._failure(
@@ -91,16 +93,6 @@ class ChatModel:
             raise self._failure(pauses, by, asked_s=endpoint.retry_after_s(retry_after))
         pauses.answered()
         return await _content(answer)
-
-    async def _post(self, body: bytes) -> tuple[int, bytes | None, str]:
-        """Send a request to the model; return the status, the body, and the header `retry-after`.
-
-        The body is None if it is larger than the limit.
-        """
-        posting = self._session.post(self._url, data=body, headers=self._headers, allow_redirects=False)
-        async with posting as response:
-            answer = await endpoint.read_bounded(response.content.iter_any(), bytes_max=_ANSWER_BYTES_MAX)
-            return response.status, answer, response.headers.get("retry-after", "")
 
     def _failure(self, pauses: endpoint.Pauses, by: str, *, asked_s: float = 0.0, is_of_it: bool = True) -> ChatFailed:
         """Return the error of a failed request; pause further requests if the endpoint is at fault (`is_of_it`)."""

@@ -66,16 +66,18 @@ class EndpointEmbedder(Embedder):
             EmbedderFailed: the endpoint does not answer as it should.
         """
         body = orjson.dumps({**self._request_fields, "input": list(texts)})
+        bytes_max = min(_AROUND_BYTES_MAX + len(texts) * _VECTOR_BYTES_MAX, _ANSWER_BYTES_MAX)
         try:
-            posting = self._session.post(self._url, data=body, headers=self._headers, allow_redirects=False)
-            async with posting as response:
-                answer = await _read(response, count=len(texts))
-                status, retry_after = response.status, response.headers.get("retry-after", "")
+            status, answer, retry_after = await endpoint.post(
+                self._session, self._url, body, headers=self._headers, bytes_max=bytes_max
+            )
         except TimeoutError:
             raise EmbedderFailed("the embedder did not answer in time") from None
         except (aiohttp.ClientError, OSError) as error:
             _log.warning("embedder cannot be reached", extra={"error": str(error) or type(error).__name__})
             raise EmbedderFailed("the embedder cannot be reached") from error  # but not where it is: callers read this
+        if answer is None:
+            raise EmbedderFailed(f"the embedder's answer has more than {bytes_max} bytes")
         if status != HTTPStatus.OK:
             raise self._failure(status, answer, retry_after)
         return [Embedding(values=values, model=self.model) for values in await _vectors(answer, count=len(texts))]
@@ -105,19 +107,6 @@ async def open_endpoint(settings: Settings) -> AsyncIterator[EndpointEmbedder]:
             asks_dimension=settings.embedding_asks_dimension,
             key=settings.embedding_api_key.get_secret_value(),
         )
-
-
-async def _read(response: aiohttp.ClientResponse, *, count: int) -> bytes:
-    """Read an answer with vectors.
-
-    Raises:
-        EmbedderFailed: it has more bytes than that many vectors can have.
-    """
-    bytes_max = min(_AROUND_BYTES_MAX + count * _VECTOR_BYTES_MAX, _ANSWER_BYTES_MAX)
-    answer = await endpoint.read_bounded(response.content.iter_any(), bytes_max=bytes_max)
-    if answer is None:
-        raise EmbedderFailed(f"the embedder's answer has more than {bytes_max} bytes")
-    return answer
 
 
 async def _vectors(answer: bytes, *, count: int) -> list[tuple[float, ...]]:

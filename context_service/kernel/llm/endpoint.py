@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, Callable, Mapping
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
 from service_runtime.inputs.documents import beside_the_loop
+
+if TYPE_CHECKING:
+    import aiohttp
 
 _T = TypeVar("_T")
 
@@ -39,6 +42,18 @@ async def read_bounded(body: AsyncIterable[bytes], *, bytes_max: int) -> bytes |
         if len(answer) > bytes_max:
             return None
     return bytes(answer)
+
+
+async def post(
+    session: aiohttp.ClientSession, url: str, body: bytes, *, headers: Mapping[str, str], bytes_max: int
+) -> tuple[int, bytes | None, str]:
+    """Send a request to an endpoint; return the status, the body, and the header `retry-after`.
+
+    The body is None if it has more than `bytes_max`.
+    """
+    async with session.post(url, data=body, headers=headers, allow_redirects=False) as response:
+        answer = await read_bounded(response.content.iter_any(), bytes_max=bytes_max)
+        return response.status, answer, response.headers.get("retry-after", "")
 
 
 async def parsed(answer: bytes, *, containers_max: int, load: Callable[[Any], _T]) -> _T:

@@ -86,10 +86,9 @@ class EndpointReranker:
         body = orjson.dumps({"query": query, **fields})
         bytes_max = _AROUND_BYTES_MAX + _ESCAPED * len(body)
         try:
-            posting = self._session.post(self._url, data=body, headers=self._headers, allow_redirects=False)
-            async with posting as response:
-                answer = await endpoint.read_bounded(response.content.iter_any(), bytes_max=bytes_max)
-                status, retry_after = response.status, response.headers.get("retry-after", "")
+            status, answer, retry_after = await endpoint.post(
+                self._session, self._url, body, headers=self._headers, bytes_max=bytes_max
+            )
         except (aiohttp.ClientError, OSError) as error:
             _log.warning("reranker cannot be reached", extra={"error": str(error) or type(error).__name__})
             raise self._failure("the reranker cannot be reached") from error  # but not where it is: callers read this
