@@ -26,6 +26,7 @@ from service_runtime.values.ids import new_id
 
 SQL = SqlFile.of(__file__)
 
+_DOUBLED_MAX = 20  # a delay is doubled this often at most, so that it stays a number
 LEASE_S = 30.0  # seconds that a claim lasts; a worker that lives renews it
 
 
@@ -37,6 +38,10 @@ class QueuedItem:
     subject_id: UUID
     attempts: int  # number of attempts, with this one
     leased_until: datetime
+
+    def delay_s(self, *, first_s: float, max_s: float) -> float:
+        """Return the seconds until the next attempt: `first_s` at first, doubled after each further one."""
+        return min(first_s * 2.0 ** min(self.attempts - 1, _DOUBLED_MAX), max_s)
 
 
 class Outbox:

@@ -207,7 +207,7 @@ class DocumentTexts:
             if is_final:
                 still_owed = await self._rows.outbox.done(transaction, item)
             else:
-                delay_s = min(DELAY_S * 2.0 ** min(item.attempts - 1, 20), DELAY_S_MAX)
+                delay_s = item.delay_s(first_s=DELAY_S, max_s=DELAY_S_MAX)
                 still_owed = await self._rows.outbox.postpone(transaction, item, delay_s=delay_s, error=error)
             if not still_owed or locked is None:
                 return

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from uuid import UUID
 
 from context_service.context_settings.room import OFF, ContextSettings
@@ -47,7 +48,7 @@ _READING = 200  # times as long as parsing the same bytes: a message is cut into
 
 
 class Outcome(StrEnum):
-    """What became of a step of learning."""
+    """The result of a step of learning."""
 
     LEARNED = "learned"
     NOTHING = "nothing"  # no statement in the messages
@@ -110,10 +111,7 @@ class Learning:
 
     async def _learn_one(self, tenant: Tenant) -> tuple[int, bool]:
         """Do a step of one due context of a tenant; return 1 if there was one, and whether there may be more."""
-        async with self._queue.outbox.claimed(tenant, count_max=1) as claimed:
-            for item in claimed:
-                await self._attempt(tenant, item)
-        return len(claimed), bool(claimed)
+        return await self._queue.outbox.each_due(tenant, partial(self._attempt, tenant), for_s=0.0)
 
     async def _attempt(self, tenant: Tenant, item: QueuedItem) -> None:
         """Do a step of a claimed context; if that fails, it is tried again later."""
@@ -130,7 +128,7 @@ class Learning:
                 self._counted(outcome=await self._learn(item, context, tenant))
         except ContextKeepError as error:  # such as a database that does not answer, or too many memories
             self._counted(outcome=Outcome.FAILED)
-            delay_s = min(DELAY_S * 2.0 ** (item.attempts - 1), DELAY_S_MAX)
+            delay_s = item.delay_s(first_s=DELAY_S, max_s=DELAY_S_MAX)
             await self._queue.outbox.settle(tenant, item, again_in_s=delay_s, error=str(error))
 
     async def _forget_stale(self, tenant: Tenant, context_id: UUID) -> None:
@@ -219,7 +217,7 @@ def _owner(tenant: Tenant, user_id: str) -> Principal:
 def _memory(statement: Statement, context: QueuedContext) -> MemoryInput:
     """Return the memory of a statement.
 
-    An event that changes something, such as a move, is retained as a fact: it ends what was so before.
+    An event that changes something, such as a move, is retained as a fact: it ends the statement that held before.
     """
     ref = refs_between(statement.seq, statement.seq)
     memory_input = MemoryInput(

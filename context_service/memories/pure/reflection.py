@@ -57,11 +57,19 @@ def reflected(
         count: Counts the tokens of a text.
         earlier: By the id of a memory, those that it superseded: the question may have words of theirs alone.
     """
-    weights = _weights(frozenset(asked_terms(query)), found)
+    terms = {memory.memory_id: _terms(memory) for memory in found}
+    weights = _weights(frozenset(asked_terms(query)), list(terms.values()))
+    covered = [
+        max(
+            _covered(of_version, weights)
+            for of_version in (terms[memory.memory_id], *map(_terms, earlier.get(memory.memory_id, ())))
+        )
+        for memory in found
+    ]
     lines: list[str] = []
     said: dict[bytes, list[Memory]] = {}  # by the key of a sentence: the memories that contain it
     tokens_left = tokens_max
-    for memory in _relevant(query, found, weights, earlier, by_meaning=by_meaning):
+    for memory in _relevant(query, found, covered, by_meaning=by_meaning):
         sentence = _best(memory.text, weights)
         key = statement_of(sentence, None)
         if key not in said:
@@ -79,28 +87,28 @@ def reflected(
     return "\n".join(lines), [memory for memories in said.values() for memory in memories]
 
 
-def _weights(terms: Collection[str], memories: Sequence[Memory]) -> Mapping[str, float]:
+def _terms(memory: Memory) -> frozenset[str]:
+    """Return the terms that a memory is found by."""
+    return frozenset(findable_terms(indexed_text(memory)))
+
+
+def _weights(terms: Collection[str], texts: Sequence[Collection[str]]) -> Mapping[str, float]:
     """Return how much each term of a question tells: next to nothing if all memories have it, such as a shared name."""
-    if len(memories) < SHARED_BY_MIN:
+    if len(texts) < SHARED_BY_MIN:
         return dict.fromkeys(terms, 1.0)
-    texts = [frozenset(findable_terms(indexed_text(memory))) for memory in memories]
     having = {term: sum(term in text for text in texts) for term in terms}
     return {term: math.log(1 + (len(texts) - often + 0.5) / (often + 0.5)) for term, often in having.items()}
 
 
-def _relevant(
-    query: str,
-    memories: Sequence[Memory],
-    weights: Mapping[str, float],
-    earlier: Mapping[UUID, Sequence[Memory]],
-    *,
-    by_meaning: bool,
-) -> list[Memory]:
-    """Return the memories that answer a question, the most relevant first."""
-    covered = [
-        max(_covered(indexed_text(one), weights) for one in (memory, *earlier.get(memory.memory_id, ())))
-        for memory in memories
-    ]
+def _relevant(query: str, memories: Sequence[Memory], covered: Sequence[float], *, by_meaning: bool) -> list[Memory]:
+    """Return the memories that answer a question, the most relevant first.
+
+    Args:
+        query: The question.
+        memories: The recalled memories, best first.
+        covered: The share of the question that each of them covers.
+        by_meaning: Embeddings found memories, so one without a word of the question may answer it.
+    """
     least = max(COVERED_MIN, OF_BEST_MIN * max(covered, default=0.0))
     form = next((form for asks, form in _ANSWERS if asks.match(query)), None)
     scored = [
@@ -118,15 +126,17 @@ def _relevant(
     return [memories[place] for _, place in sorted(scored)]
 
 
-def _covered(text: str, weights: Mapping[str, float]) -> float:
-    """Return the share of a question that the words of a text cover."""
+def _covered(terms: Collection[str], weights: Mapping[str, float]) -> float:
+    """Return the share of a question that the terms of a text cover."""
     whole = sum(weights.values())
-    return sum(weights.get(term, 0.0) for term in frozenset(findable_terms(text))) / whole if whole else 0.0
+    return sum(weights.get(term, 0.0) for term in terms) / whole if whole else 0.0
 
 
 def _best(text: str, weights: Mapping[str, float]) -> str:
     """Return the sentence that covers most of a question; of equal ones, the first."""
-    best = max(sentences_of(text) or [text], key=lambda sentence: _covered(sentence, weights))
+    best = max(
+        sentences_of(text) or [text], key=lambda sentence: _covered(frozenset(findable_terms(sentence)), weights)
+    )
     return best if len(best) <= SENTENCE_CHARS else best[: SENTENCE_CHARS - 1] + "\u2026"
 
 

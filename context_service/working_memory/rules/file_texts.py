@@ -161,7 +161,7 @@ class FileTexts:
             if failed:
                 still_owed = await self._outbox.done(transaction, owed)
             else:
-                delay_s = min(DELAY_S * 2.0 ** min(owed.attempts - 1, 20), DELAY_S_MAX)
+                delay_s = owed.delay_s(first_s=DELAY_S, max_s=DELAY_S_MAX)
                 still_owed = await self._outbox.postpone(transaction, owed, delay_s=delay_s, error=error)
             if still_owed:
                 await transaction.query(TELL, {**_parameters(transaction, owed), "error": error, "failed": failed})
