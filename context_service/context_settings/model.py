@@ -13,7 +13,7 @@ class ContextSetting:
     app_id: str = ""
     agent_id: str = ""
     models: str  # "on", "off", or empty: as the wider settings say
-    is_findable: bool | None  # whether `SearchContexts` finds them; None: the wider settings decide
+    is_findable: bool | None  # whether `SearchContexts` finds them; None if the wider settings decide
     learning: str  # "rules", "off", or empty: as the wider settings say
     updated_at: datetime
     updated_by: str

@@ -37,7 +37,7 @@ class ContextInput:
     recall_profile: str = ""
     models: str = ""  # whether text may be sent to a model: "on", "off", or empty
     learning: str = ""  # "off", "rules", or empty
-    is_findable: bool | None = None  # whether `SearchContexts` finds it; None: the settings decide
+    is_findable: bool | None = None  # whether `SearchContexts` finds it; None if the settings decide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
