@@ -47,8 +47,8 @@ async def environment(
 
 
 def test_the_page_has_lines_to_run():
-    assert len(BLOCKS) == 4
-    assert PAGE.read_text("utf-8").count("<!-- run -->") == 4
+    assert len(BLOCKS) == 5
+    assert PAGE.read_text("utf-8").count("<!-- run -->") == 5
 
 
 async def test_the_lines_run_as_printed(

@@ -26,7 +26,7 @@ from contextkeep.errors import InvalidArgument
 from service_runtime.inputs.pages import PageRequest
 from service_runtime.rpc import calls
 from service_runtime.statements.requests import RESPONSE, request_of, unpacked
-from service_runtime.values.checks import check_text
+from service_runtime.values.checks import check_bytes, check_text
 from service_runtime.values.copying import copied
 from service_runtime.values.ids import parse_id, parse_optional_id
 
@@ -182,6 +182,19 @@ class WorkingMemoryServicer(FindingServicer):
             )
         return pb.AppendUploadResponse(upload=self._upload(upload))
 
+    async def AppendUploadPart(
+        self, request: pb.AppendUploadPartRequest, context: object
+    ) -> pb.AppendUploadPartResponse:
+        """Add a part that one request has to an upload."""
+        _check_part(request.content)
+        upload = await self._uploads.append(
+            parse_id("upload_id", request.upload_id),
+            _one_chunk(request.content),
+            offset_bytes=_not_negative("offset_bytes", request.offset_bytes),
+            principal=calls.principal(),
+        )
+        return pb.AppendUploadPartResponse(upload=self._upload(upload))
+
     async def GetUpload(self, request: pb.GetUploadRequest, context: object) -> pb.GetUploadResponse:
         """Read the state of an upload."""
         upload = await self._uploads.get(parse_id("upload_id", request.upload_id), principal=calls.principal())
@@ -215,9 +228,13 @@ class WorkingMemoryServicer(FindingServicer):
                 yield pb.GetBlobResponse(chunk=chunk)
 
     async def GetContent(self, request: pb.GetContentRequest, context: object) -> pb.GetContentResponse:
-        """Read the whole content of a record in one answer."""
+        """Read the content of a record, or a range of it, in one answer."""
         record, content = await self._reader.content(
-            _name(request), principal=calls.act_for(request.subject_user_id), include_archived=request.include_archived
+            _name(request),
+            principal=calls.act_for(request.subject_user_id),
+            start_bytes=_not_negative("offset_bytes", request.offset_bytes),
+            length_bytes=request.length_bytes,
+            include_archived=request.include_archived,
         )
         return pb.GetContentResponse(record=record_message(record), content=content)
 
@@ -342,6 +359,23 @@ async def _chunks(requests: AsyncIterator[Any]) -> AsyncGenerator[bytes, None]:
             raise InvalidArgument(f"a chunk may have up to {BLOCK_BYTES} bytes (got {len(chunk)})", field="chunk")
         if chunk:
             yield chunk
+
+
+def _check_part(content: bytes) -> None:
+    """Refuse a part that one request cannot have.
+
+    Raises:
+        InvalidArgument: the part is empty.
+        LimitExceeded: the part is too large.
+    """
+    if not content:
+        raise InvalidArgument("a part must have at least one byte", field="content")
+    check_bytes("content", len(content), BLOCK_BYTES)
+
+
+async def _one_chunk(content: bytes) -> AsyncGenerator[bytes, None]:
+    """Yield the bytes of a part."""
+    yield content
 
 
 def _declaration(header: pb.UploadHeader | pb.StartUploadRequest | pb.FinishUploadRequest, path: str) -> Declared:

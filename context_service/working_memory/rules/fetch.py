@@ -150,29 +150,44 @@ class RecordReader:
                 async for chunk in chunks:
                     yield chunk
 
-    async def content(self, name: RecordName, *, principal: Principal, include_archived: bool) -> tuple[Record, bytes]:
-        """Return a record and its content, inline or from its blob; the content is empty if it has neither.
+    async def content(
+        self, name: RecordName, *, principal: Principal, start_bytes: int, length_bytes: int, include_archived: bool
+    ) -> tuple[Record, bytes]:
+        """Return a record and a range of its content, inline or from its blob; it is empty if the record has neither.
+
+        Args:
+            name: The record's id, or the key of its blob.
+            principal: The caller; it must be allowed to read the record.
+            start_bytes: The first byte to read. It must be before the end, except 0 for an empty content.
+            length_bytes: Bytes to read. 0, or more than the content has, reads to the end.
+            include_archived: Also read archived and expired records.
 
         Raises:
-            AnswerTooLarge: the blob does not fit one answer.
+            InvalidArgument: the range is malformed, or longer than an answer.
+            AnswerTooLarge: the blob has no range, and does not fit one answer.
+            RangePastEnd: `start_bytes` is past the end of the content.
             RecordNotFound, BlobNotFound, RecordArchived, BlobCorrupted, ProviderNotConfigured, Unavailable: as in
                 `open_blob`.
         """
+        check_between("length_bytes", length_bytes, 0, CONTENT_BYTES_MAX)
         record, stored = await self._find(
             name, principal=principal, include_archived=include_archived, with_content=True, with_blob=True
         )
         if stored is None:
-            inline = record.content_json or record.content_text or ""
-            return dataclasses.replace(record, content_json=None, content_text=None), inline.encode()
-        if stored.size_bytes > CONTENT_BYTES_MAX:
+            inline = (record.content_json or record.content_text or "").encode()
+            end_bytes = self._storage.end_of_range(len(inline), start_bytes, length_bytes)
+            return dataclasses.replace(record, content_json=None, content_text=None), inline[start_bytes:end_bytes]
+        end_bytes = self._storage.end_of_range(stored.size_bytes, start_bytes, length_bytes)
+        if end_bytes - start_bytes > CONTENT_BYTES_MAX:
             raise AnswerTooLarge(
-                f"the blob has {stored.size_bytes} bytes; an answer may have up to {CONTENT_BYTES_MAX}: use GetBlob",
+                f"the blob has {stored.size_bytes} bytes; an answer may have up to {CONTENT_BYTES_MAX}: set"
+                " length_bytes, or use GetBlob",
                 use="GetBlob",
                 size_bytes=stored.size_bytes,
                 size_bytes_max=CONTENT_BYTES_MAX,
             )
         content = bytearray()
-        async with aclosing(self._storage.read(stored, start_bytes=0, end_bytes=stored.size_bytes)) as chunks:
+        async with aclosing(self._storage.read(stored, start_bytes=start_bytes, end_bytes=end_bytes)) as chunks:
             async for chunk in chunks:
                 content += chunk
         return record, bytes(content)

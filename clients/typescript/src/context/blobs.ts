@@ -93,18 +93,25 @@ export class Blobs extends GeneratedBlobs {
     });
   }
 
-  /** Return the content of a record: the bytes of its blob, or its inline content; empty if it has none. */
-  async getContent(
-    record: BlobName,
-    options: { includeArchived?: boolean; subjectUserId?: string } & CallOptions = {},
-  ): Promise<Buffer> {
-    const { includeArchived, subjectUserId } = options;
-    const request = { ...records.blobName(record), includeArchived, subjectUserId };
+  /**
+   * Return the content of a record: the bytes of its blob, or its inline content; empty if it has none.
+   *
+   * With `offsetBytes` or `lengthBytes`, up to 3 MiB, it returns that range; `lengthBytes` 0 reads to the end.
+   */
+  async getContent(record: BlobName, options: ReadOptions = {}): Promise<Buffer> {
+    const { offsetBytes = 0, lengthBytes = 0, includeArchived, subjectUserId } = options;
+    const request = {
+      ...records.blobName(record),
+      offsetBytes: whole("offset_bytes", offsetBytes),
+      lengthBytes: whole("length_bytes", lengthBytes),
+      includeArchived,
+      subjectUserId,
+    };
     try {
       const { content } = await this.client.call(memory.getContent, request, options);
       return Buffer.from(content.buffer, content.byteOffset, content.byteLength);
     } catch (error) {
-      if (!(error instanceof AnswerTooLarge)) throw error;
+      if (!(error instanceof AnswerTooLarge) || offsetBytes || lengthBytes) throw error;
       return this.getAsBuffer(record, options); // over 3 MiB: only a blob is
     }
   }

@@ -583,6 +583,22 @@ class AppendUploadResponse(_message.Message):
     upload: Upload
     def __init__(self, upload: _Optional[_Union[Upload, _Mapping]] = ...) -> None: ...
 
+class AppendUploadPartRequest(_message.Message):
+    __slots__ = ("upload_id", "offset_bytes", "content")
+    UPLOAD_ID_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_BYTES_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    upload_id: str
+    offset_bytes: int
+    content: bytes
+    def __init__(self, upload_id: _Optional[str] = ..., offset_bytes: _Optional[int] = ..., content: _Optional[bytes] = ...) -> None: ...
+
+class AppendUploadPartResponse(_message.Message):
+    __slots__ = ("upload",)
+    UPLOAD_FIELD_NUMBER: _ClassVar[int]
+    upload: Upload
+    def __init__(self, upload: _Optional[_Union[Upload, _Mapping]] = ...) -> None: ...
+
 class GetUploadRequest(_message.Message):
     __slots__ = ("upload_id",)
     UPLOAD_ID_FIELD_NUMBER: _ClassVar[int]
@@ -644,16 +660,20 @@ class GetBlobResponse(_message.Message):
     def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ..., chunk: _Optional[bytes] = ...) -> None: ...
 
 class GetContentRequest(_message.Message):
-    __slots__ = ("working_memory_id", "blob_key", "include_archived", "subject_user_id")
+    __slots__ = ("working_memory_id", "blob_key", "include_archived", "subject_user_id", "offset_bytes", "length_bytes")
     WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     BLOB_KEY_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_BYTES_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_BYTES_FIELD_NUMBER: _ClassVar[int]
     working_memory_id: str
     blob_key: str
     include_archived: bool
     subject_user_id: str
-    def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ..., include_archived: _Optional[bool] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+    offset_bytes: int
+    length_bytes: int
+    def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ..., include_archived: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., offset_bytes: _Optional[int] = ..., length_bytes: _Optional[int] = ...) -> None: ...
 
 class GetContentResponse(_message.Message):
     __slots__ = ("record", "content")

@@ -109,6 +109,11 @@ class WorkingMemoryStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadResponse.FromString,
                 _registered_method=True)
+        self.AppendUploadPart = channel.unary_unary(
+                '/contextkeep.context.v1.WorkingMemory/AppendUploadPart',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadPartRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadPartResponse.FromString,
+                _registered_method=True)
         self.GetUpload = channel.unary_unary(
                 '/contextkeep.context.v1.WorkingMemory/GetUpload',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_working__memory__pb2.GetUploadRequest.SerializeToString,
@@ -357,6 +362,19 @@ class WorkingMemoryServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AppendUploadPart(self, request, context):
+        """Add one part of up to 1 MiB to an upload, in one request. Use it where AppendUpload, a stream, is not at hand: over
+        HTTP. A part in JSON has up to 750 kB, because its base64 counts against the size of a body.
+
+        The part is added as by AppendUpload, and the errors are the same.
+
+        Reasons: INVALID_ARGUMENT, UPLOAD_NOT_FOUND, UPLOAD_PART_EXISTS, UPLOAD_GAP, LIMIT_EXCEEDED, SIZE_MISMATCH,
+        BLOB_TOO_LARGE, UPLOAD_EXPIRED, UNAVAILABLE, STORAGE_FULL. None of them ends the upload.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetUpload(self, request, context):
         """Return the progress of an upload; for one that finished within the last day, its record.
 
@@ -394,10 +412,11 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetContent(self, request, context):
-        """Return the bytes of a blob or of inline content, up to 3 MiB; no bytes for a record without content. The record in
-        the answer has no `content_json` or `content_text`.
+        """Return the bytes of a blob or of inline content, up to 3 MiB; no bytes for a record without content. Larger content
+        is read in ranges: `offset_bytes` and `length_bytes`. The record in the answer has no `content_json` or
+        `content_text`.
 
-        Reasons: those of GetBlob; ANSWER_TOO_LARGE (use GetBlob).
+        Reasons: those of GetBlob; ANSWER_TOO_LARGE (set `length_bytes`, or use GetBlob).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -502,6 +521,11 @@ def add_WorkingMemoryServicer_to_server(servicer, server):
                     servicer.AppendUpload,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadResponse.SerializeToString,
+            ),
+            'AppendUploadPart': grpc.unary_unary_rpc_method_handler(
+                    servicer.AppendUploadPart,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadPartRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadPartResponse.SerializeToString,
             ),
             'GetUpload': grpc.unary_unary_rpc_method_handler(
                     servicer.GetUpload,
@@ -900,6 +924,33 @@ class WorkingMemory:
             '/contextkeep.context.v1.WorkingMemory/AppendUpload',
             contextkeep_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AppendUploadPart(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.WorkingMemory/AppendUploadPart',
+            contextkeep_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadPartRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadPartResponse.FromString,
             options,
             channel_credentials,
             insecure,

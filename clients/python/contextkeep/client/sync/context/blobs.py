@@ -173,18 +173,33 @@ class Blobs(gen.Blobs):
         self,
         blob: BlobName,
         *,
+        offset_bytes: int = 0,
+        length_bytes: int = 0,
         include_archived: bool = False,
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> bytes:
-        """Return the content of a record, up to 3 MiB, whether it is a blob or inline.
+        """Return the content of a record or a range of it, up to 3 MiB, whether it is a blob or inline.
+
+        Args:
+            blob: The record or its id, or the key of its blob.
+            offset_bytes: The first byte to read.
+            length_bytes: Bytes to read. 0, or more than the content has, reads to its end.
+            include_archived: Also read content of archived and expired records.
+            subject_user_id: The user for whom to read a file of a context.
+            timeout_s: Deadline in seconds. None takes the client's.
 
         Raises:
-            AnswerTooLarge: the content is larger: use `get`.
+            AnswerTooLarge: the content is larger: use `get`, or read it in ranges.
+            RangePastEnd: `offset_bytes` is past the end of the content.
             ContextKeepError: the same errors as `get`.
         """
         request = memory_pb.GetContentRequest(
-            **messages.blob_name(blob), include_archived=include_archived, subject_user_id=subject_user_id
+            **messages.blob_name(blob),
+            offset_bytes=offset_bytes,
+            length_bytes=length_bytes,
+            include_archived=include_archived,
+            subject_user_id=subject_user_id,
         )
         response: memory_pb.GetContentResponse = self._call("GetContent", request, timeout_s=timeout_s)
         return response.content
