@@ -60,6 +60,8 @@ hypothesis.settings.load_profile("any machine")
 
 CLONES: dict[EmbeddedPostgres, Clones] = {}  # of the session's server
 ARE_MANY = os.environ.get("CONTEXTKEEP_TEST_DATABASES") == "2"
+# A file with the names of tests that passed before, in another environment, and need not run here. It receives others.
+PASSED = os.environ.get("CONTEXTKEEP_TEST_PASSED")
 BESIDE: dict[str, Urls] = {}  # by URLs of the services' role: the database beside each
 KEY = "key-of-the-first-tenant"
 OTHER_KEY = "key-of-the-other-tenant"
@@ -106,17 +108,27 @@ def pytest_runtest_logfinish(nodeid: str) -> None:
     _RUNNING.discard(nodeid)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what ran in any worker: whoever interrupts the tests may do so because one hangs."""
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what ran in any worker: whoever interrupts the tests may do so because one hangs. Write what passed."""
     for nodeid in sorted(_RUNNING):
         terminalreporter.write_line(f"began and did not end: {nodeid}")
+    if PASSED and not hasattr(config, "workerinput"):
+        failed = {report.nodeid for kind in ("failed", "error") for report in terminalreporter.stats.get(kind, [])}
+        passed = {report.nodeid for report in terminalreporter.stats.get("passed", [])} - failed
+        # At the end only: a worker that takes the place of another one must collect the same tests.
+        with Path(PASSED).open("a", encoding="utf-8") as file:
+            file.writelines(f"{nodeid}\n" for nodeid in sorted(passed))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run files that wait more than they compute among the many that compute.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what passed before, and run files that wait more than they compute among the many that compute.
 
     Side by side as their folders are, some such files would leave both cores idle.
     """
+    if PASSED:
+        passed = set(Path(PASSED).read_text("utf-8").splitlines())
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
+        items[:] = [item for item in items if item.nodeid not in passed]
     rooms = {_file(item): item.nodeid.split("/")[:2][-1] for item in items}
     places: dict[str, float] = {file: place for place, file in enumerate(rooms)}
     waiting = [file for file, room in rooms.items() if room in ("e2e", "faults")]
