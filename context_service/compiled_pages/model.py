@@ -296,6 +296,7 @@ class FacetPassage:
     text: str
     score: float
     cosine: float | None  # cosine similarity to the question; None if either has no embedding
+    aliases: Sequence[str] = ()  # the other names of the page
 
     @property
     def trust(self) -> int:

@@ -89,6 +89,7 @@ class Hit:
     snippet: str
     scope: QueryScope = QueryScope.TEAM
     score: float | None = None  # the score of the provider, which is shown but does not affect the ranking
+    aliases: Sequence[str] = ()  # other names of its source; a hit whose name the question has comes first
     label: str = ""  # the name of its source, such as a file's name; empty means the title
     uri: str = ""
     metadata: Mapping[str, object] = field(default_factory=dict)

@@ -234,6 +234,7 @@ class PagePassage:
     stale: Sequence[str]  # why the page is out of date
     score: float
     cosine: float | None = None  # cosine similarity to the question; None if either has no embedding
+    aliases: Sequence[str] = ()  # the other names of the page
     cites: Sequence[UUID] = ()  # the memories that the page cites, of those for which it was searched
 
 

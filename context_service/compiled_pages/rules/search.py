@@ -17,6 +17,7 @@ from context_service.compiled_pages.model import FacetPassage, FacetResults, Who
 from context_service.compiled_pages.pure.definition import FacetKind
 from context_service.compiled_pages.store.pages import facet_stale, page_stale, scope_of
 from context_service.compiled_pages.store.search import COUNT, SHOWN, WHOLE
+from context_service.retrieval.pure.identifiers import named_first
 from context_service.retrieval.pure.ranking import Ranked
 from context_service.retrieval.room import Meaning, Passages, best, few_of_each
 from service_runtime.postgres import Database, Row
@@ -78,6 +79,7 @@ class FacetSearch:
             for facet in await self._visible_hits(best_places, principal)
             if (time_from is None or facet.as_of >= time_from) and (time_to is None or facet.as_of < time_to)
         ]
+        shown = named_first(text, shown, lambda facet: facet.aliases)
         return FacetResults(facets=shown[:limit], by_meaning=matches.by_meaning, error=matches.error)
 
     async def whole(self, page_id: UUID, slug: str, *, is_put: bool, principal: Principal) -> WholeFacet | None:

@@ -2,7 +2,7 @@
 JOIN context.definition d ON d.tenant_id = p.tenant_id AND d.name = p.definition_name AND d.state = 'APPROVED'
 
 -- columns
-p.page_id, p.definition_name, p.node_id, p.node_type, p.title, p.trouble, p.is_unbound, p.definition_version,
+p.page_id, p.definition_name, p.node_id, p.node_type, p.title, p.aliases, p.trouble, p.is_unbound, p.definition_version,
 p.compiled_at, d.version AS approved_version, f.slug, f.heading, f.kind, f.confidence, f.as_of, f.fresh_until,
 f.fresh_until < now() AS is_past, f.is_put, f.compile_id, f.put_by
 

@@ -97,6 +97,7 @@ def hit_of(hit: PagePassage) -> Hit:
         snippet=hit.text,
         scope=QueryScope.PERSONAL,
         score=hit.score,
+        aliases=hit.aliases,
         label=hit.title,
         uri=f"wiki://{hit.slug}",
         metadata={

@@ -3,7 +3,8 @@
 The scores of providers are not used, because scores of different providers cannot be compared. Their ranks are not used
 either, because a fusion of ranks would lift the weak hits of a provider that has no good ones. The weight of a query
 term follows from how rare it is among the hits. If there are embeddings, their similarity is added. Trust and freshness
-decide only between hits whose texts score nearly the same.
+decide only between hits whose texts score nearly the same. A hit with an identifier of the question comes before hits
+without one, and so does a hit whose source has an alias that the question names.
 
 The best hit's score says how much of the question it answers: the share of the question's words that it has, or what
 its similarity stands for. The scores of the others are in proportion to it, so that scores of different questions can
@@ -21,7 +22,9 @@ from itertools import pairwise
 from operator import itemgetter
 
 from context_service.query.model import Hit
+from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.facts import fact_of, look_of
+from context_service.retrieval.pure.identifiers import NamedIn
 from context_service.retrieval.pure.terms import analyzed, asked_terms, asked_words, findable_terms, terms_of
 
 TRUST_MAX = 5
@@ -91,7 +94,7 @@ def fused(
     scores = dict(zip(refs, _scores(query, ordered, refs, terms, cosines), strict=True))
     if ordered:
         best = max(range(len(refs)), key=lambda place: scores[refs[place]])
-        texts_of_best = [*terms[best], *findable_terms(ordered[best].hit.title)]
+        texts_of_best = [*terms[best], *findable_terms(_titles(ordered[best].hit))]
         answered = _answered_share(query, texts_of_best, cosines.get(refs[best]) if cosines else None)
         scale = answered / scores[refs[best]] if scores[refs[best]] else 0.0
         scores = {ref: round(score * scale, _DECIMALS) for ref, score in scores.items()}
@@ -175,14 +178,14 @@ def _scores(
     terms = list(dict.fromkeys(asked_terms(query)))[:TERMS_MAX]
     query_terms = frozenset(terms)
     phrases = {pair for pair in pairwise(words) if pair[0] in query_terms and pair[1] in query_terms}
+    named = _named(query, candidates, terms_of_texts)
     counts: list[dict[str, int]] = []
     pairs: list[int] = []
     titles: dict[str, tuple[set[tuple[str, str]], dict[str, int]]] = {}  # passages of one source have one title
     for candidate, text in zip(candidates, terms_of_texts, strict=True):
-        if (title := titles.get(candidate.hit.title)) is None:
-            title = titles[candidate.hit.title] = _matching_terms(
-                findable_terms(candidate.hit.title), query_terms, phrases
-            )
+        names = _titles(candidate.hit)
+        if (title := titles.get(names)) is None:
+            title = titles[names] = _matching_terms(findable_terms(names), query_terms, phrases)
         phrased, counted = _matching_terms(text, query_terms, phrases)
         for term, count in title[1].items():
             counted[term] = counted.get(term, 0) + count * _TITLE_TIMES
@@ -195,7 +198,8 @@ def _scores(
     weight = math.fsum(idf.values()) or 1.0
     newest = max((candidate.hit.as_of for candidate in candidates if candidate.hit.as_of), default=None)
     scale = 1.0 if cosines is not None else 1.0 / (1.0 - _MEANING)
-    for candidate, ref, counted, phrased_count in zip(candidates, refs, counts, pairs, strict=True):
+    most = max(named, default=0) + 1.0
+    for candidate, ref, counted, phrased_count, names_count in zip(candidates, refs, counts, pairs, named, strict=True):
         covered = math.fsum([idf[term] for term in counted]) / weight
         often = math.fsum([idf[term] * count / (count + _K) for term, count in counted.items()]) / weight
         phrase = min(phrased_count, 2) / min(len(phrases), 2) if phrases else covered
@@ -204,7 +208,33 @@ def _scores(
         priors = _TRUST * min(max(candidate.trust, 0), TRUST_MAX) / TRUST_MAX + _FRESHNESS * _freshness(
             candidate.hit.as_of, newest
         )
-        yield round((texts + priors) * scale, _DECIMALS)
+        # The rest of the score is at most 1, so a hit that has more of the question's names comes first.
+        yield round((names_count + (texts + priors) * scale) / most, _DECIMALS)
+
+
+def _named(query: str, candidates: Sequence[Candidate], terms_of_texts: Sequence[Sequence[str]]) -> list[int]:
+    """Return how many identifiers of the question each hit has, and one more if the question has an alias of it.
+
+    Args:
+        query: The text of the query.
+        candidates: The hits to score.
+        terms_of_texts: The terms of each hit's text, in the same order.
+    """
+    analyzed_query, names_in_query = AnalyzedQuery.of(query), NamedIn(query)
+    terms = analyzed_query.terms
+    identifiers = [terms[identifier.whole] for identifier in analyzed_query.identifiers]
+    counts = []
+    for candidate, text in zip(candidates, terms_of_texts, strict=True):
+        has_alias = any(alias in names_in_query for alias in candidate.hit.aliases)
+        there = {*text, *findable_terms(_titles(candidate.hit))} if identifiers else set()
+        counts.append(has_alias + sum(term in there for term in identifiers))
+    least = min(counts, default=0)  # names that all hits have do not distinguish them
+    return [count - least for count in counts]
+
+
+def _titles(hit: Hit) -> str:
+    """Return the title of a hit and the other names of its source."""
+    return " ".join([hit.title, *hit.aliases])
 
 
 def _answered_share(query: str, terms: Sequence[str], cosine: float | None) -> float:

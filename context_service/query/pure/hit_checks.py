@@ -22,6 +22,7 @@ SOURCE_ID_CHARS_MAX = 256
 URI_CHARS_MAX = 1_000
 REASON_CHARS_MAX = 300
 METADATA_BYTES_MAX = 2 * 1024
+ALIASES_MAX = 20
 LOOKED_AT_MAX = 200  # hits of an answer; the rest is ignored
 
 _METADATA_NAMES_MAX = 32
@@ -142,6 +143,7 @@ def _hit(hit: object) -> Hit | None:
         snippet=snippet,
         scope=hit.scope,
         score=_number(hit.score),
+        aliases=_aliases(hit.aliases),
         label=line_of(hit.label, chars_max=TITLE_CHARS_MAX) or title or source_id,
         uri=line_of(hit.uri, chars_max=URI_CHARS_MAX),
         metadata=_metadata(hit.metadata),
@@ -149,6 +151,14 @@ def _hit(hit: object) -> Hit | None:
         cosine=_number(hit.cosine),
         trust=hit.trust if type(hit.trust) is int else None,
     )
+
+
+def _aliases(aliases: object) -> tuple[str, ...]:
+    """Return the other names of a hit's source that are texts, the first `ALIASES_MAX`."""
+    if not isinstance(aliases, list | tuple):
+        return ()
+    names = [line_of(alias, chars_max=TITLE_CHARS_MAX) for alias in aliases[:ALIASES_MAX] if isinstance(alias, str)]
+    return tuple(filter(None, names))
 
 
 def _number(value: object) -> float | None:

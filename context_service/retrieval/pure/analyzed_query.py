@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
+from context_service.retrieval.pure.identifiers import Identifier, identifiers_in
 from context_service.retrieval.pure.letters import fold
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching
 from context_service.retrieval.pure.slips import is_tried
@@ -19,8 +20,6 @@ CHARS_MAX = 20_000  # only this many characters of a query are read
 # The most dates of a query, and how many are collected before repetitions are removed. The limits are needed because
 # each date is compared with the day of each passage (.3 us), and because each month is combined with each year.
 DAYS_MAX, NAMED_MAX = 32, 2_000
-
-_IDENTIFIER_DIGITS = 6  # shorter terms without a letter are years, hours and amounts
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = re.compile(
@@ -133,12 +132,9 @@ class AnalyzedQuery:
         return {term: exact for _, term, exact in self._spelled if exact}
 
     @cached_property
-    def identifiers(self) -> frozenset[int]:
-        """The indexes of the terms that are shaped like identifiers: they have a digit and six characters or a letter.
-
-        A term that few passages have and that is one of these names one thing, such as a customer, an order or a date.
-        """
-        return frozenset(number for number, term in enumerate(self.terms) if _is_identifier(term))
+    def identifiers(self) -> Sequence[Identifier]:
+        """The identifiers that the query names, such as an order or an error code."""
+        return identifiers_in(self.text, {term: number for number, term in enumerate(self.terms[:ASKED_TERMS_MAX])})
 
     @cached_property
     def days(self) -> Sequence[Day]:
@@ -173,12 +169,6 @@ class AnalyzedQuery:
     def asks_place(self) -> bool:
         """Whether the query asks for a place."""
         return bool(_ASKS_PLACE.search(self.text))
-
-
-def _is_identifier(term: str) -> bool:
-    if not any(map(str.isdigit, term)):
-        return False
-    return len(term) >= _IDENTIFIER_DIGITS or any(map(str.isalpha, term))
 
 
 def _is_month(match: re.Match[str], text: str) -> bool:

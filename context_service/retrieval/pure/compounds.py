@@ -77,6 +77,11 @@ def forms_of(text: str) -> Iterator[str]:
     yield from dates_in_words(text)
 
 
+def runs_of(text: str) -> list[str]:
+    """Return the words of a text, with those that single signs join as one, such as "INV-2043"."""
+    return _RUN.findall(text)
+
+
 class _Known(dict[str, tuple[str, ...]]):
     """A cache of the forms of recent tokens; most have none."""
 

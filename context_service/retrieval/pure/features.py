@@ -63,6 +63,9 @@ _TERMS_OF_A_SENTENCE = 12
 _DAYS_AGO = {DAY_AGO: 1, WEEK_AGO: 7, MONTH_AGO: 30, YEAR_AGO: 365, WEEK_AHEAD: -7, MONTH_AHEAD: -30}
 _DISTANCES = sum(_DAYS_AGO)
 
+# An identifier is rare in a scope if it is in at most so many passages, or in this share of them.
+_RARE_PASSAGES, _RARE_SHARE = 2, 0.1
+
 _Counts = Mapping[int, int]  # how often each term is there, by its number
 
 
@@ -313,6 +316,25 @@ class Candidates:
     def covered_previous(self) -> list[float]:
         """The share of the query that each candidate has, together with the passage before it."""
         return self.covered(self.counts_previous)
+
+    @cached_property
+    def identified(self) -> Sequence[int]:
+        """How many of the rare identifiers that the query names each candidate has.
+
+        The reply to a question that has one is about it, too.
+        """
+        often, found = self.in_turns, [0] * len(self.rows)
+        for whole, parts in self.question.identifiers:
+            rare = max(_RARE_PASSAGES, _RARE_SHARE * self.passages)
+            if not 0 < often[whole] <= rare or 2 * often[whole] > self.passages > 1:
+                continue
+            having = [whole in counts and (not parts or not parts.isdisjoint(counts)) for counts in self.counts]
+            for follower in self.followers:
+                asks, answers = self.rows[follower - 1], self.rows[follower]
+                if having[follower - 1] and asks.marks & QUESTION and asks.role != answers.role:
+                    having[follower] = True
+            found = [count + has for count, has in zip(found, having, strict=True)]
+        return found
 
     def marked(self, mark: int) -> list[float]:
         """Return 1 for each candidate that has the mark, else 0."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Generator, Mapping
+from itertools import accumulate
 from typing import Any, NamedTuple, TypeVar
 
 from context_service.kernel.courtesies import asks_nothing
@@ -39,9 +40,9 @@ def ranking(
 ) -> Generator[None, None, list[Ranked]]:
     """Rank the candidates, and return the best in short steps (`calls.in_slices`). Of equal ones, the oldest is first.
 
-    Candidates are rows that have a term of the query, that follow such a row, or whose vector is near. The sum of their
-    weighted features orders them; their scores are calibrated (`pure.calibration`). If the query asks for nothing, such
-    as "Thanks, that's all", all scores are 0.
+    Candidates are rows that have a term of the query, that follow such a row, or whose vector is near. Those with a
+    rare identifier of the query come first. Otherwise, the sum of their weighted features orders them; their scores are
+    calibrated (`pure.calibration`). If the query asks for nothing, such as "Thanks, that's all", all scores are 0.
 
     Args:
         question: The analyzed query. Rows refer to its terms by their indexes.
@@ -66,8 +67,8 @@ def ranking(
     best = heapq.nsmallest(
         limit,
         [
-            (-value, row.seq, row.ordinal, number)
-            for number, (value, row) in enumerate(zip(sums, rows, strict=True))
+            (-identifiers, -value, row.seq, row.ordinal, number)
+            for number, (identifiers, value, row) in enumerate(zip(candidates.identified, sums, rows, strict=True))
             if wanted is None or wanted(row)
         ],
     )
@@ -75,7 +76,9 @@ def ranking(
         scores = [0.0] * len(best)
     else:
         calibration = profile.words_calibration if cosines is None else profile.meaning_calibration
-        scores = probabilities(calibration, Evidence.of(candidates), [-value for value, *_ in best])
+        # A passage with an identifier of the question is as probable as any that it comes before.
+        falling = [*accumulate((-value for _, value, *_ in reversed(best)), max)][::-1]
+        scores = probabilities(calibration, Evidence.of(candidates), falling)
     return [
         Ranked(
             row=rows[number],
@@ -85,7 +88,7 @@ def ranking(
             else {},
             cosine=(cosines or {}).get((rows[number].seq, rows[number].ordinal), (None,))[0],
         )
-        for (_, _, _, number), score in zip(best, scores, strict=True)
+        for (*_, number), score in zip(best, scores, strict=True)
     ]
 
 

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import orjson
 
+from context_service.retrieval.pure.identifiers import named_first
 from context_service.retrieval.pure.rows import Row as MatchedRow
 from context_service.retrieval.room import Best, Meaning, Passages, best, few_of_each
 from context_service.wiki.model import Page, PageName, PagePassage, PageResults
@@ -71,8 +72,9 @@ class PageSearch:
             text, accepts=lambda row: row.is_said_within(time_from, time_to), limit=2 * limit, principal=principal
         )
         best_places = few_of_each(found, lambda one: one.seq, each_max=PASSAGES_MAX)
+        pages = await self._visible_hits(best_places, principal)
         return PageResults(
-            pages=(await self._visible_hits(best_places, principal))[:limit],
+            pages=named_first(text, pages, lambda page: page.aliases)[:limit],
             by_meaning=matches.by_meaning,
             error=matches.error,
         )

@@ -1,5 +1,5 @@
 -- columns
-p.page_id, p.slug, v.title, v.version, v.headings[e.part + 1] AS heading, e.ordinal, e.text, v.created_at, p.as_of,
+p.page_id, p.slug, v.title, v.aliases, v.version, v.headings[e.part + 1] AS heading, e.ordinal, e.text, v.created_at, p.as_of,
 p.fresh_until, p.fresh_until < now() AS is_past, f.gone, f.changed, f.superseded
 
 -- shown

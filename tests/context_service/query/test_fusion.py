@@ -228,3 +228,15 @@ def test_a_prompt_keeps_to_its_tokens(tokens_max, found):
     hits, _ = fused(QUESTION, found)
     text, tokens = quotations.prompt_text(hits, tokens_max=tokens_max, count=count)
     assert tokens == count(text) <= tokens_max
+
+
+def test_a_hit_with_the_identifier_or_alias_of_the_question_comes_before_better_texts():
+    """The scorer sees the aliases of a page, which are no part of its text."""
+    loud = candidate("files", "1", "Open points of the invoice: what was in the invoice, open.", trust=5)
+    invoice = candidate("mcp", "1", "INV-2043: two desks.")
+    page = candidate("wiki", "1", "The roof leaks.", aliases=("KD-2210", "Big Q"))
+
+    assert refs(fused("what was in the invoice INV-2043?", [loud, invoice, page])[0])[0] == "mcp:1"
+    assert refs(fused("KD-2210 open points", [loud, invoice, page])[0])[0] == "wiki:1"
+    assert refs(fused("open points of Big Q", [loud, invoice, page])[0])[0] == "wiki:1"
+    assert refs(fused("open points of INV-204", [loud, invoice, page])[0])[0] == "files:1"

@@ -191,3 +191,16 @@ async def test_a_memory_stays_when_the_pages_that_cite_it_cannot_be_read(world: 
     async with asyncio.timeout(30):  # pages are waited for no longer than a second, which a busy machine may take
         while len((await remembered(ask, user, provider_options=mode("recall"), depth="deep")).get("hits", [])) != 2:
             pass
+
+
+async def test_the_page_whose_alias_is_asked_comes_before_pages_with_more_of_the_words(world: World, ask: Asker):
+    """Customers' pages have the same words, and only the number of the customer tells them apart."""
+    user = an_id()
+    for number in range(4):
+        title, text = f"Customer {number}", "# Open points\nOpen points: the open points of the lift.\n"
+        await put(world, user, f"other-{number}", markdown=text, title=title, aliases=[f"KD-221{number + 1}"])
+    await put(world, user, "quagga", markdown="The roof leaks.\n", title="Quagga Ltd", aliases=["KD-2210", "Big Q"])
+
+    for question in ("KD-2210 open points", "open points of Big Q", "What are the open points of kd2210?"):
+        assert (await wiki(ask, user, question))["hits"][0]["title"] == "Quagga Ltd", question
+    assert (await wiki(ask, user, "KD-2212 open points"))["hits"][0]["title"].startswith("Customer 1")
