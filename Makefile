@@ -138,8 +138,9 @@ soak-databases: install ## move tenants among three databases while processes ar
 bench: install ## measure, as ratios against fixed floors in the same run (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m bench $(if $(SAVE),--save)
 
-bench-recall: install ## measure whether recalled passages hold the answer (LOCOMO=folder BEAM=folder SAVE=1: into docs/benchmarks.md)
-	@$(RUN) -m bench.quality $(if $(LOCOMO),--locomo $(LOCOMO)) $(if $(BEAM),--beam $(BEAM)) $(if $(SAVE),--save)
+bench-recall: install ## measure whether recalled passages hold the answer (LOCOMO=folder BEAM=folder QUICK=1 CACHE=folder SAVE=1: into docs/benchmarks.md)
+	@$(RUN) -m bench.quality $(if $(LOCOMO),--locomo $(LOCOMO)) $(if $(BEAM),--beam $(BEAM)) \
+		$(if $(QUICK),--quick) $(if $(CACHE),--cache $(CACHE)) $(if $(SAVE),--save)
 
 bench-window: install ## measure what a model sees of 10,000 steps, and the cost (STEPS=600 BUDGET=24000 SEED=2 SAVE=1)
 	@$(RUN) -m bench.long_run $(if $(STEPS),--steps $(STEPS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(SEED),--seed $(SEED)) $(if $(SAVE),--save)

@@ -1,9 +1,10 @@
 """`make bench-recall`: whether recalled passages hold the answer.
 
-`python -m bench.quality [--locomo FOLDER] [--beam FOLDER] [--save]`. The folders have conversations of LoCoMo and BEAM,
-which are not part of this project; without them generated ones alone are measured. Profiles through the running
-services, by words alone, and, where it is installed, with the local model, compared with its vectors alone; BM25 of
-passages, and weights that are learned, by the rules in memory.
+`python -m bench.quality [--locomo FOLDER] [--beam FOLDER] [--quick] [--cache FOLDER] [--save]`. The folders have
+conversations of LoCoMo and BEAM, which are not part of this project; without them generated ones alone are measured.
+First in memory (`held_out`): each corpus left out as a whole, next to BM25, cosine and rank fusion, with intervals, and
+what each feature adds. A quick run ends there. Then profiles through the running services, by words alone, and, where
+it is installed, with the local model, compared with its vectors alone.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import replace
-from importlib.util import find_spec
 from io import StringIO, TextIOBase
 from pathlib import Path
 from statistics import quantiles
@@ -26,19 +25,17 @@ from bench.document import save
 from bench.quality.agent_log import agent_log
 from bench.quality.beam import conversations as beam_of
 from bench.quality.by_vectors import by_vectors
-from bench.quality.calibration import HEADER as HEADER_OF_CALIBRATION
-from bench.quality.calibration import calibration
 from bench.quality.conversations import Conversation, Searcher
 from bench.quality.figures import HEADER, figures
-from bench.quality.in_memory import by_bm25, searcher
-from bench.quality.learning import examples, learned
+from bench.quality.held_out import measured as measured_held_out
+from bench.quality.in_memory import by_bm25
 from bench.quality.locomo import conversations as locomo_of
 from bench.quality.over_services import Contexts
 from bench.quality.paraphrases import paraphrases
 from bench.quality.talk import talk
 from bench.stack import running
-from context_service.kernel.llm.local import PACKAGES
-from context_service.retrieval.profiles import Profile, profile, profile_names
+from context_service.retrieval.profiles import profile_names
+from context_service.settings import missing_local_packages
 from contextkeep import ContextClient
 
 # R@10 of words on LoCoMo, the seven conversations that no weight was set on.
@@ -52,15 +49,24 @@ PROBES = 300  # calls while the model runs, and without it
 def main() -> None:
     """Measure, print; exit with 1 if a target is missed."""
     arguments = _arguments()
+    has_model = not missing_local_packages()
     locomo = locomo_of(arguments.locomo) if arguments.locomo else []
     beam = beam_of(arguments.beam) if arguments.beam else []
     printed = StringIO()
-    with (
-        redirect_stdout(Both(sys.stdout, printed)),
-    ):
+    with redirect_stdout(Both(sys.stdout, printed)):
+        for with_model in (False, True) if has_model and not arguments.quick else (False,):
+            measured_held_out(
+                arguments.locomo,
+                arguments.beam,
+                with_model=with_model,
+                quick=arguments.quick,
+                folder=arguments.cache,
+            )
+        if arguments.quick:
+            return
         with asking() as (client, _):
             missed = measured(locomo, beam, Contexts(client))
-        if all(map(find_spec, PACKAGES)):
+        if has_model:
             with asking(EMBEDDING_PROVIDER="local", EMBEDDING_INTERVAL_S="0.1") as (client, database_url):
                 missed += measured_by_meaning(locomo, client, database_url)
         else:
@@ -75,6 +81,8 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="measure whether recalled passages hold the answer")
     parser.add_argument("--locomo", type=Path, help="a folder with conversations of LoCoMo")
     parser.add_argument("--beam", type=Path, help="a folder with conversations of BEAM")
+    parser.add_argument("--quick", action="store_true", help="fewer conversations by words, in memory alone")
+    parser.add_argument("--cache", type=Path, help="a folder that keeps vectors and features for the next run")
     parser.add_argument("--save", action="store_true", help="write the figures into docs/benchmarks.md")
     return parser.parse_args()
 
@@ -129,16 +137,9 @@ def measured(locomo: Sequence[Conversation], beam: Sequence[Conversation], conte
     agents = [agent_log(seed=seed) for seed in (3, 4)]
     sets = {"LoCoMo": locomo, "BEAM": beam, "agents": agents, "talk": [talk()], "paraphrases": paraphrases()}
     recalls = {of: table(of, those, contexts) for of, those in sets.items() if those}
-    print(f"\nscores and the default threshold of recall, by words, in memory\n{HEADER_OF_CALIBRATION}")
-    for of, those in sets.items():
-        if those:
-            print(calibration(those).line(of), flush=True)
     if not locomo:
         return []
-    missed = [name for name, target in TARGETS.items() if recalls["LoCoMo"][name] < target]
-    if len(locomo) > 1 and leave_one_out(locomo, profile("conversation")) < TARGETS["conversation"]:
-        missed.append("left out")
-    return missed
+    return [name for name, target in TARGETS.items() if recalls["LoCoMo"][name] < target]
 
 
 class Both(TextIOBase):
@@ -172,22 +173,6 @@ def table(
         for kind in sorted(found):
             print(found[kind].line(f"  {kind}" if kind else name), flush=True)
     return recalls
-
-
-def leave_one_out(conversations: Sequence[Conversation], start: Profile) -> float:
-    """Print and return R@10 of weights learned on the other conversations, which shows weights that fit only those."""
-    features = list(start.words)
-    lessons = [examples(conversation, features, profile("default")) for conversation in conversations]
-    print("\nweights learned on the others, R@10 of the one left out")
-    right = count = 0.0
-    for number, left_out in enumerate(conversations):
-        others = [item for other, lesson in enumerate(lessons) if other != number for item in lesson]
-        weights = learned(others, features, {})
-        found = figures(searcher(replace(start, name="learned", words=weights)), [left_out])[""]
-        print(f"{left_out.name:34}{found.recall_at_10:12.3f}", flush=True)
-        right, count = right + found.recall_at_10 * len(left_out.asked), count + len(left_out.asked)
-    print(f"{'all':34}{right / count:12.3f}")
-    return right / count
 
 
 if __name__ == "__main__":

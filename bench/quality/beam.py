@@ -33,7 +33,7 @@ def _conversation(path: Path) -> Conversation:
     ]
     ids = {turn.id for turn in turns}
     asked = [
-        Asked(text=question["text"], kind=question["kind"], evidence=evidence)
+        Asked(text=question["text"], kind=question["kind"], evidence=frozenset(evidence))
         for question in document["questions"]
         if (evidence := ids.intersection(map(str, question["evidence"])))
     ]

@@ -6,13 +6,14 @@ import heapq
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from bench.quality.conversations import Ask, Conversation, Searcher
 from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.profiles import Profile
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
-from context_service.retrieval.pure.features import Candidates, feature, is_rule, question_place
+from context_service.retrieval.pure.features import Candidates, is_rule, question_place
 from context_service.retrieval.pure.ranking import at_once, ranked
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.pure.terms import length_of
@@ -39,6 +40,7 @@ class Index:
             for seq, turn in enumerate(conversation.turns)
             for ordinal, piece in enumerate(pieces(turn.text, count=count, name=turn.author))
         ]
+        self.texts = [piece.text for _, _, _, piece in passages]
         self._terms = [piece.terms for _, _, _, piece in passages]
         self._passages_with: dict[str, list[int]] = defaultdict(list)
         for number, terms in enumerate(self._terms):
@@ -60,7 +62,7 @@ class Index:
                 after_all += length if places[turn.session] else 0
                 places[turn.session] += 1
                 last[turn.session] = length
-        self._rows = [
+        self.rows = [
             Row(
                 seq=seq,
                 ordinal=ordinal,
@@ -81,17 +83,17 @@ class Index:
             for (seq, ordinal, turn, piece), (place, length, length_before) in zip(passages, placed, strict=True)
         ]
         self._by_place = {
-            (row.session, row.place): number for number, row in enumerate(self._rows) if row.place is not None
+            (row.session, row.place): number for number, row in enumerate(self.rows) if row.place is not None
         }
-        self._rules = [number for number, row in enumerate(self._rows) if is_rule(row)][-RULES_MAX:]
+        self._rules = [number for number, row in enumerate(self.rows) if is_rule(row)][-RULES_MAX:]
         self._totals = Totals(
-            passages=len(self._rows),
+            passages=len(self.rows),
             sessions=len(lengths),
             length=sum(lengths.values()),
             length_before=before_all,
             length_after=after_all,
             first_seq=0,
-            last_seq=self._rows[-1].seq if self._rows else 0,
+            last_seq=self.rows[-1].seq if self.rows else 0,
             authors=frozenset(turn.author for turn in conversation.turns if turn.author),
         )
 
@@ -101,8 +103,8 @@ class Index:
         numbers |= {exact: numbers[term] for term, exact in question.spellings.items() if term in numbers}
         if not numbers:
             return Matching(totals=self._totals, rows=(), is_whole=False, estimated={})
-        if len(self._rows) <= self._read_whole:
-            rows = [self._row(passage, numbers) for passage in range(len(self._rows))]
+        if len(self.rows) <= self._read_whole:
+            rows = [self._row(passage, numbers) for passage in range(len(self.rows))]
             return Matching(totals=self._totals, rows=rows, is_whole=True, estimated={})
         often = {term: len(self._passages_with.get(term, ())) for term in numbers}
         finding = self._finding(often)
@@ -112,7 +114,7 @@ class Index:
             finding = {left_out.pop(0)}
             found = self._having(finding)
         wanted = SEARCHED_MAX if len(finding) > 1 or left_out else FOUND_MAX
-        if max(often[term] for term in finding) ** 2 > wanted * len(self._rows):  # looked for from the end on
+        if max(often[term] for term in finding) ** 2 > wanted * len(self.rows):  # looked for from the end on
             found = set(heapq.nlargest(wanted, found))
         estimated = {*left_out, *(finding if len(found) >= FOUND_MAX else ())}
         best = self._best(found, often)
@@ -124,13 +126,20 @@ class Index:
             estimated={numbers[term]: float(often[term]) for term in estimated},
         )
 
+    def with_near(self, matching: Matching, question: AnalyzedQuery, near: Collection[tuple[int, int]]) -> Matching:
+        """Return the rows with the passages that are near by their vectors, which may have no word of the question."""
+        numbers = {term: number for number, term in enumerate(question.terms[:ASKED_TERMS_MAX])}
+        unread = set(near) - {(row.seq, row.ordinal) for row in matching.rows}
+        found = [self._row(number, numbers) for number, row in enumerate(self.rows) if (row.seq, row.ordinal) in unread]
+        return replace(matching, rows=[*matching.rows, *found])
+
     def _finding(self, often: Mapping[str, int]) -> set[str]:
         """Return the terms to find passages by: the rarest ones, until their passages are too many together."""
         finding: set[str] = set()
         together = 0
         for term in sorted(often, key=often.__getitem__):
             together += often[term]
-            if finding and (often[term] > self._common_share * len(self._rows) or together > SEARCHED_MAX):
+            if finding and (often[term] > self._common_share * len(self.rows) or together > SEARCHED_MAX):
                 break
             finding.add(term)
         return finding
@@ -146,16 +155,16 @@ class Index:
         for term, count in often.items():
             for passage in self._passages_with.get(term, ()):
                 if passage in weights:
-                    weights[passage] -= math.log(count / len(self._rows))
+                    weights[passage] -= math.log(count / len(self.rows))
         return set(heapq.nlargest(FOUND_MAX, weights, key=lambda passage: (weights[passage], passage)))
 
     def _row(self, passage: int, numbers: Mapping[str, int]) -> Row:
         places = [(place, numbers[term]) for place, term in enumerate(self._terms[passage]) if term in numbers]
-        return self._rows[passage]._replace(found=places)
+        return self.rows[passage]._replace(found=places)
 
     def _beside(self, passage: int, terms: Collection[str]) -> list[int]:
         """Return the passage after a passage, the end of what it answers, and the one before if it has a term."""
-        row = self._rows[passage]
+        row = self.rows[passage]
         if row.place is None:
             return []
         behind = self._by_place.get((row.session, row.place + 1))
@@ -202,10 +211,3 @@ def _ids(conversation: Conversation, seqs: Sequence[int]) -> list[str]:
 def searcher(profile: Profile) -> Searcher:
     """Return a searcher by a profile."""
     return partial(by_profile, profile)
-
-
-def columns(index: Index, text: str, features: Mapping[str, object]) -> tuple[list[int], dict[str, list[float]]]:
-    """Return the turns that are candidates, by their numbers, and each feature of them."""
-    question = AnalyzedQuery.of(text)
-    candidates = at_once(Candidates.read(question, index.matching(question), {}))
-    return [row.seq for row in candidates.rows], {name: at_once(feature(name, candidates)) for name in features}

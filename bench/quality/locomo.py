@@ -45,7 +45,7 @@ def _conversation(path: Path) -> Conversation:
             )
     there = {turn.id for turn in turns}
     asked = [
-        Asked(text=item["question"], kind=item["kind"], evidence=evidence)
+        Asked(text=item["question"], kind=item["kind"], evidence=frozenset(evidence))
         for item in said["questions"]
         if (evidence := there.intersection(item["evidence"]))
     ]
