@@ -1,6 +1,6 @@
 """Long conversations of a user with an assistant who answers at length: advice, lists and code about a project.
 
-The user's messages hold what is asked for later: choices, values and their changes, wishes for all later answers,
+The questions are about the user's messages: choices, values and their changes, wishes for all later answers,
 preferences, days, and statements that contradict earlier ones. The assistant's answers repeat their words, and are
 fifteen times as long. `advice.yaml` has the subjects; the same seed gives the same conversations.
 """
@@ -76,7 +76,7 @@ _CHANGES = (
 )
 _CHOICES = (
     "I went with {choice} for {part} in the end.",
-    "For {part} it will be {choice}, I've already told everybody.",
+    "For {part} it will be {choice}, my family knows already.",
     "About {part}: {choice} it is.",
     "I ordered {choice} for {part} this morning.",
 )
@@ -142,7 +142,7 @@ _POINTS = (
     "**Documentation**: Write down each decision about {part}, so that you can review it at the end of the month.",
     "**Timing**: Set aside two evenings for {part}; most people underestimate how long it takes.",
     "**Quality**: Do not save in the wrong place; {choice} pays off over the years.",
-    "**Feedback**: Ask somebody with experience in {other} to have a look at your plan.",
+    "**Feedback**: Ask a friend with experience in {other} to have a look at your plan.",
     "**Flexibility**: If {choice} does not work out, {another} remains an option for your {subject}.",
     "**Checklist**: Make a list for {part} and tick off each point, always one at a time.",
     "**Preferences**: Consider whether you prefer comfort or cost when you decide about {part}.",

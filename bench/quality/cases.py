@@ -24,7 +24,7 @@ from context_service.retrieval.pure.ranking import at_once
 from context_service.retrieval.rules.search import chosen_profile
 
 FIRST = 100  # the most messages of a ranking
-OTHERS_MAX = 40  # the most questions of other conversations that a conversation is asked
+OTHERS_MAX = 40  # the most questions of other conversations for each conversation
 FUSION = 60  # the constant of reciprocal rank fusion
 
 Matrix = Any  # of numpy
@@ -82,7 +82,7 @@ def cases(
         name: The name of the corpus.
         conversations: Its conversations.
         never_mentioned: Questions about things that no corpus mentions.
-        folder: Where what was computed is kept for a later run; None keeps nothing.
+        folder: Keeps the cases for a later run; None keeps nothing.
         with_model: Also compare vectors of the local model.
     """
     key = hashlib.sha256(_sources() + pickle.dumps([name, conversations, never_mentioned, with_model])).hexdigest()[:24]
@@ -90,7 +90,11 @@ def cases(
     if path and path.exists():
         found: list[Case] = pickle.loads(path.read_bytes())
         return found
-    found = [case for one in conversations for case in _of(one, conversations, never_mentioned, folder, with_model)]
+    found = [
+        case
+        for conversation in conversations
+        for case in _of(conversation, conversations, never_mentioned, folder, with_model)
+    ]
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(pickle.dumps(found))
@@ -119,10 +123,10 @@ def _of(
     ]
     asked = [*conversation.asked, *(Asked(text=text, kind=kind, evidence=frozenset()) for kind, text in unanswered)]
     index = Index(conversation)
-    similarities = Similarities(index, [one.text for one in asked], folder) if with_model else None
+    similarities = Similarities(index, [question.text for question in asked], folder) if with_model else None
     seqs = {turn.id: seq for seq, turn in enumerate(conversation.turns)}
-    for one in asked:
-        found = _case(index, one, frozenset(seqs[id] for id in one.evidence), similarities)
+    for question in asked:
+        found = _case(index, question, frozenset(seqs[id] for id in question.evidence), similarities)
         yield replace(found, conversation=conversation.name)
 
 

@@ -165,7 +165,7 @@ def by_thirds(all_of: Mapping[str, Corpus], name: str) -> Ranking | None:
         asked = conversations[third::THIRDS]
         rest = [case for case in all_of[name] if case.conversation not in asked]
         for profile_name, found in profiles_without({**all_of, name: rest}, "").items():
-            weights |= dict.fromkeys(((one, profile_name) for one in asked), found)
+            weights |= dict.fromkeys(((conversation, profile_name) for conversation in asked), found)
     return lambda case: case.ranked(weights[case.conversation, case.profile])
 
 
@@ -202,14 +202,14 @@ def _line(name: str, answered: Sequence[Case], ranking: Ranking) -> str:
     found = [ranking(case) for case in answered]
     figures = []
     for places in (5, 10):
-        values = [recall(case, one, places) for case, one in zip(answered, found, strict=True)]
+        values = [recall(case, ranking_of, places) for case, ranking_of in zip(answered, found, strict=True)]
         figures.append(f"{fmean(values):8.3f} ±{interval(values):.3f}")
     return f"{name:40}{''.join(figures)}"
 
 
 def print_ablation(all_of: Mapping[str, Corpus]) -> None:
     """Print the loss of R@10 on each corpus if a feature is left out and the others are learned again without it."""
-    names = dict.fromkeys(name for one in (DEFAULT, CONVERSATION) for name in _weights(profile(one), all_of))
+    names = dict.fromkeys(name for key in (DEFAULT, CONVERSATION) for name in _weights(profile(key), all_of))
     print(f"\nloss of R@10 without a feature, held out\n{'':12}{''.join(f'{name[:13]:>14}' for name in all_of)}")
     whole = {name: _recall_at_10(all_of[name], profiles_without(all_of, name)) for name in all_of}
     for feature in names:
@@ -250,11 +250,11 @@ def calibrated(of: Iterable[tuple[Scored, float]]) -> dict[str, float]:
         of: Questions, each with what it counts.
     """
     rows, right, counts = [], [], []
-    for one, weight in of:
-        scope: Evidence = one.case.scope
-        for place, (seq, value) in enumerate(zip(one.seqs[:SCORED], one.sums, strict=False), 1):
+    for question, weight in of:
+        scope: Evidence = question.case.scope
+        for place, (seq, value) in enumerate(zip(question.seqs[:SCORED], question.sums, strict=False), 1):
             rows.append((1.0, value, -np.log(place), scope.coverage, scope.information, scope.size))
-            right.append(seq in one.case.evidence)
+            right.append(seq in question.case.evidence)
             counts.append(weight)
     x, y, w = np.array(rows), np.array(right, dtype=float), np.array(counts) / sum(counts) * len(counts)
     parameters = np.zeros(len(PARAMETERS))
@@ -271,18 +271,18 @@ def print_scores(all_of: Mapping[str, Corpus]) -> None:
     """Print how far scores are off, and what the default threshold costs and saves, as shipped and held out."""
     print(f"\n{'scores':40}{'ECE':>7}{'lost':>7}{'others':>8}{'never':>7}   (others, never: at most one item)")
     has_model = _has_model(all_of)
-    both = [profile(name) for name in (DEFAULT, CONVERSATION)]
-    weights = {one.name: vector(_weights(one, all_of)) for one in both}
-    shipped = {one.name: one.meaning_calibration if has_model else one.words_calibration for one in both}
+    profiles = {name: profile(name) for name in (DEFAULT, CONVERSATION)}
+    weights = {name: vector(_weights(of, all_of)) for name, of in profiles.items()}
+    shipped = {name: of.meaning_calibration if has_model else of.words_calibration for name, of in profiles.items()}
     for name, corpus in all_of.items():
         print(f"{name}\n{_scores_line('  as the service does', scored(corpus, weights), shipped)}")
         others, own = left_out(all_of, name), profiles_without(all_of, name)
         fitted = {}
         for chosen, by in own.items():
             shown = [
-                (one, (1.0 if one.case.profile == chosen else OF_OTHER_PROFILE) / len(other))
+                (question, (1.0 if question.case.profile == chosen else OF_OTHER_PROFILE) / len(other))
                 for other in others.values()
-                for one in scored(other, dict.fromkeys(own, by))
+                for question in scored(other, dict.fromkeys(own, by))
             ]
             fitted[chosen] = calibrated(shown)
         print(_scores_line("  learned without it", scored(corpus, own), fitted), flush=True)
@@ -291,16 +291,16 @@ def print_scores(all_of: Mapping[str, Corpus]) -> None:
 def _scores_line(name: str, found: Sequence[Scored], parameters: Mapping[str, Mapping[str, float]]) -> str:
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
     lost, few = [], defaultdict(list)
-    for one in found:
-        scores = probabilities(parameters[one.case.profile], one.case.scope, one.sums)
+    for question in found:
+        scores = probabilities(parameters[question.case.profile], question.case.scope, question.sums)
         relevant = relevant_count(scores, None)
-        if not one.case.evidence:
-            few[one.case.kind].append(len(set(one.seqs[:relevant])) <= 1)
+        if not question.case.evidence:
+            few[question.case.kind].append(len(set(question.seqs[:relevant])) <= 1)
             continue
-        for score, seq in zip(scores[:SCORED], one.seqs, strict=False):
-            bins[min(int(score * BINS), BINS - 1)].append((score, seq in one.case.evidence))
-        first, kept = (list(dict.fromkeys(some))[:10] for some in (one.seqs, one.seqs[:relevant]))
-        lost.append(recall(one.case, first, 10) - recall(one.case, kept, 10))
+        for score, seq in zip(scores[:SCORED], question.seqs, strict=False):
+            bins[min(int(score * BINS), BINS - 1)].append((score, seq in question.case.evidence))
+        first, kept = (list(dict.fromkeys(some))[:10] for some in (question.seqs, question.seqs[:relevant]))
+        lost.append(recall(question.case, first, 10) - recall(question.case, kept, 10))
     count = sum(map(len, bins))
     error = sum(
         len(some) / count * abs(fmean(score for score, _ in some) - fmean(hit for _, hit in some))

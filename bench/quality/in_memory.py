@@ -40,7 +40,8 @@ class Index:
             for seq, turn in enumerate(conversation.turns)
             for ordinal, piece in enumerate(pieces(turn.text, count=count, name=turn.author))
         ]
-        self.texts = [piece.text for _, _, _, piece in passages]
+        # The author's name is embedded, too.
+        self.texts = [f"{turn.author}: {piece.text}" if turn.author else piece.text for _, _, turn, piece in passages]
         self._terms = [piece.terms for _, _, _, piece in passages]
         self._passages_with: dict[str, list[int]] = defaultdict(list)
         for number, terms in enumerate(self._terms):

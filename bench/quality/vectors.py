@@ -41,7 +41,7 @@ def embedded(texts: Sequence[str], folder: Path | None) -> Matrix:
 async def _embedded(texts: Sequence[str]) -> Matrix:
     embedder = LocalEmbedder(processes=1, timeout_s=TIMEOUT_S)
     try:
-        return np.array([one.values for one in await embedder.embed(texts)], dtype=np.float32)
+        return np.array([vector.values for vector in await embedder.embed(texts)], dtype=np.float32)
     finally:
         await embedder.close()
 
@@ -51,8 +51,8 @@ class Similarities:
 
     Args:
         index: The passages.
-        questions: The texts of all questions that will be asked.
-        folder: Where vectors are kept; None keeps none.
+        questions: The texts of all questions.
+        folder: Keeps the vectors for a later run; None keeps none.
     """
 
     def __init__(self, index: Index, questions: Sequence[str], folder: Path | None) -> None:
