@@ -37,3 +37,14 @@ def test_what_a_command_does_stands_whole_in_the_list_of_its_group(path: tuple[s
     listed = output.partition("Commands:")[2].partition("\n\n")[0]
 
     assert "..." not in listed
+
+
+def test_a_help_explains_the_words_that_it_uses():
+    helps = {
+        name: " ".join(CliRunner().invoke(contextkeep, ["window", name, "--help"]).output.split())
+        for name in ("rollback", "pack", "commit")
+    }
+    assert "The seq of a message is its number in the context" in helps["rollback"]
+    assert "The epoch of a window is" not in helps["rollback"], "the help does not use the word"
+    assert "A pack is the list of messages" not in helps["pack"], "the help itself explains the word"
+    assert "A compaction replaces old messages" in helps["commit"]

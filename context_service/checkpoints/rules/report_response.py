@@ -114,7 +114,7 @@ class Recovery:
             raise window_not_found(window_id)
         check_had(snapshot, pack)
         if not is_invalid:
-            await self._changed_nothing(snapshot.window, None, principal, request)
+            await self._store_unchanged(snapshot.window, None, principal, request)
             return None
         around = await self._around(snapshot.window, pack, principal)
         expected = pack.last_seq if expected_last_seq is None else expected_last_seq
@@ -141,33 +141,38 @@ class Recovery:
         if result is None:  # a concurrent call with the same request may have done the rollback
             result = await self._checkpoints.earlier_rollback(window_id, principal=principal, request=request)
         if result is None:
-            await self._changed_nothing(snapshot.window, Recovered(pack=None, done=None), principal, request)
+            await self._store_unchanged(snapshot.window, Recovered(pack=None, done=None), principal, request)
         about = RecallRequest(around, result.receipt.account.block_count) if result and around else None
         recovered = Recovered(pack=await self._packing.pack(window_id, principal=principal, request=about), done=result)
         if request:
             await self._requests.complete(self._log.of(principal, snapshot.window.context_id), request, recovered)
         return recovered
 
-    async def _changed_nothing(
-        self, window: Window, recovered: Recovered | None, principal: Principal, request: Request | None
+    async def _store_unchanged(
+        self, window: Window, answer: Recovered | None, principal: Principal, request: Request | None
     ) -> None:
         """Store the answer of a call that rolled nothing back.
 
-        If the call still has to make a pack, the stored answer is that of an unfinished call, without the pack.
+        Args:
+            window: The window of the call.
+            answer: The answer so far, for a call that still has to make a pack; None for a call that is finished,
+                since its response was valid.
+            principal: The caller.
+            request: The request id of the call, or None.
 
         Raises:
             RequestIdReused: the request id was used before, for another request.
         """
 
         async def work(_: Transaction) -> Recovered | None:
-            return recovered
+            return answer
 
         if request:
             write = self._requests.once(
                 request,
                 work,
                 about_id=window.context_id,
-                is_whole=recovered is None,
+                is_whole=answer is None,
                 repeated=lambda _: None,  # the answer that a concurrent call with the same request stored is not needed
             )
             await self._log.of(principal, window.context_id).transaction(write)

@@ -13,11 +13,12 @@ from uuid import UUID
 from context_service.context_settings.room import ContextSettings
 from context_service.contexts.model import Artifact, Context
 from context_service.contexts.pure.checks import check_references
-from context_service.contexts.pure.entities import NODES_MAX, seqs_about
+from context_service.contexts.pure.entities import NODES_MAX
 from context_service.contexts.pure.refs import ref_of
 from context_service.contexts.rules.index_state import IndexStates
 from context_service.contexts.rules.messages import not_found
 from context_service.contexts.rules.references import task_not_found
+from context_service.contexts.store.about_nodes import places_about
 from context_service.contexts.store.artifacts import ArtifactRows
 from context_service.contexts.store.log import SEQ_MAX, Log
 from context_service.kernel.llm.reranking import RERANKED_MAX, Reranker, RerankerFailed, Reranking, in_order_of
@@ -360,7 +361,7 @@ class Recalling:
         if not which.entity_node_ids or context.entity_node_id in which.entity_node_ids:
             return which
         tenant = self._log.of(principal, context.context_id)
-        return replace(which, seqs=await seqs_about(tenant, context.context_id, which.entity_node_ids))
+        return replace(which, seqs=await places_about(tenant, context.context_id, which.entity_node_ids))
 
     async def _of_referenced_tasks(
         self, context_id: UUID, query: RecallQuery, *, principal: Principal

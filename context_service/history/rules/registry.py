@@ -119,7 +119,9 @@ class MappingRegistry:
     async def list(
         self, principal: Principal, app_id: str, *, requested_size: int, page_token: str
     ) -> tuple[list[Listed], str]:
-        """Return a page of the mappings that the caller sees, the built-in ones last, and the next page's token.
+        """Return a page of the mappings that the caller sees, and the next page's token.
+
+        First come the stored ones, then those of files, with the built-in ones.
 
         Raises:
             InvalidArgument: `app_id` is malformed.
@@ -127,33 +129,34 @@ class MappingRegistry:
             InvalidPageToken: the token is malformed or of another query.
         """
         check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
+        # The app "" has the mappings of the tenant, which all apps see. None: all apps.
         apps = sorted(principal.app_ids | {""}) if principal.app_ids else None
         if app_id:
             apps = [scope for scope in _scopes(principal, app_id) if scope == app_id]
         query = ("ListMappings", principal.tenant_id, apps)
         size = page_size(requested_size)
-        stored_after, from_files = ("", ""), self._from_files(apps, with_built_in=not app_id)
+        from_files = self._from_files(apps, with_built_in=not app_id)
         mappings: list[Listed] = []
         more = False
         key = decode_token(query, page_token, parts=3)
         if key is not None and not all(isinstance(part, str) and "\0" not in part for part in key):
             raise InvalidPageToken("page_token is malformed", field="page_token")
-        if key is None or key[0] == "stored":
-            stored_after = (key[1], key[2]) if key else stored_after
+        kind, *after = key or ("stored", "", "")  # after: the app and the name of the last page's last mapping
+        if kind == "stored":
             rows, more = await self._store.list(
-                principal, app_ids=apps, after=stored_after, count_max=size, bytes_max=PAGE_BYTES_MAX
+                principal, app_ids=apps, after=tuple(after), count_max=size, bytes_max=PAGE_BYTES_MAX
             )
             mappings = [(await self._compile(principal, row)).listed for row in rows]
         else:
-            from_files = [mapping for mapping in from_files if (mapping.app_id, mapping.name) > (key[1], key[2])]
+            from_files = [mapping for mapping in from_files if [mapping.app_id, mapping.name] > after]
         if not more:
-            room = size - len(mappings)
-            mappings += from_files[:room]
-            more = len(from_files) > room
+            left_on_page = size - len(mappings)
+            mappings += from_files[:left_on_page]
+            more = len(from_files) > left_on_page
         if not more:
             return mappings, ""
         last = mappings[-1]
-        kind = "stored" if last.version else "built-in"
+        kind = "stored" if last.version else "of a file"
         return mappings, encode_token(query, (kind, last.app_id, last.name))
 
     async def register(

@@ -262,7 +262,7 @@ class Compiler:
     def _computed_select(self, node: Ident | Select, scope: _Scope) -> Code:
         """Compile `a.b` for an `a` that is computed, such as the result of a call."""
         if isinstance(node, Ident):
-            raise AssertionError("a name is a path")
+            raise AssertionError("the caller must handle a name, which is a path")
         operand = self.code(node.operand, scope)
         return Code(selector(operand.run, node.field, node.at), 2 + operand.cost)
 

@@ -124,53 +124,55 @@ def _check_result(compiler: Compiler, node: Node, types: Sequence[str], wanted: 
         raise CelError(f"the result must be {wanted} (got {evident})", *node.at)
 
 
-# The evaluators of an expression for one node after another of a call. `whole` is the general one: it begins an
-# evaluation on the call's budget and runs the code. Most expressions of a mapping are a constant, a path, or a test
-# for fields. Each of these has a faster closure for the usual case: the data have the expected form and there are
-# enough steps. In any other case, the closure calls `whole`.
+# The evaluators of an expression for one node after another of a call. `_general` makes the one for any expression: it
+# begins an evaluation on the call's budget and runs the code. Most expressions of a mapping are a constant, a path, or
+# a test for fields. Each of these has a faster closure for the usual case: the data have the expected form and there
+# are enough steps. In any other case, the closure calls it.
 
 Evaluator = Callable[[Mapping[str, Any]], object]
 
 
-def evaluator(code: Code, names: tuple[None, ...], result: type | None, budget: CallBudget) -> Evaluator:
+def evaluator(code: Code, names: tuple[None, ...], result_type: type | None, budget: CallBudget) -> Evaluator:
     """Return a function that evaluates an expression with the fastest of three methods.
 
     Args:
         code: The compiled expression.
         names: An empty slot for each name that the macros of the expression bind.
-        result: The type that its value must have, or None for any.
+        result_type: The type that its value must have, or None for any.
         budget: The budget of the call. Steps are charged to it even if the evaluation fails.
     """
     if code.constant:
         value = code.value
         return lambda variables: value
-    whole = _whole(code, names, result, budget)
+    evaluate = _general(code, names, result_type, budget)
     if code.cost <= budget.evaluation_steps_max:
         if code.path and code.path.slot == VARIABLES:
-            return _path(code.path, code.cost, result, budget, whole)
+            return _path(code.path, code.cost, result_type, budget, evaluate)
         if code.presence and code.presence.path.slot == VARIABLES:
-            return _presence(code.presence, code.cost, budget, whole)
-    return whole
+            return _presence(code.presence, code.cost, budget, evaluate)
+    return evaluate
 
 
-def _whole(code: Code, names: tuple[None, ...], result: type | None, budget: CallBudget) -> Evaluator:
+def _general(code: Code, names: tuple[None, ...], result_type: type | None, budget: CallBudget) -> Evaluator:
     """Return the general evaluator, which runs the closure of the whole expression.
 
     It charges the known cost first, limits the steps and bytes of the evaluation, and checks the type of the result.
     """
-    run, cost = code.run, code.cost
+    run, known_steps = code.run, code.cost
     steps_max, bytes_max = budget.evaluation_steps_max, budget.evaluation_bytes_max
 
-    def whole(variables: Mapping[str, Any]) -> object:
-        left = budget.call_steps_left
-        floor = left - steps_max
+    def evaluate(variables: Mapping[str, Any]) -> object:
+        # The steps of all evaluations of a call are shared; each evaluation has the same number of bytes.
+        steps_left = budget.call_steps_left
+        floor = steps_left - steps_max
         if floor < 0:
             floor = 0
             budget.nearly_spent = True
         budget.steps_floor = floor
         budget.bytes_left = bytes_max
-        budget.call_steps_left = left = left - cost
-        if left < floor:
+        steps_left -= known_steps
+        budget.call_steps_left = steps_left
+        if steps_left < floor:
             raise budget.out_of_steps()
         try:
             value = run([budget, variables, *names])
@@ -178,17 +180,17 @@ def _whole(code: Code, names: tuple[None, ...], result: type | None, budget: Cal
             raise EvaluationBudgetExceeded(
                 "the evaluation is nested too deeply", limit="evaluation_depth", maximum=100
             ) from None
-        if result is not None and type(value) is not result:
-            raise EvaluationError(f"the result must be {type_name(result())} (got {type_name(value)})")
+        if result_type is not None and type(value) is not result_type:
+            raise EvaluationError(f"the result must be {type_name(result_type())} (got {type_name(value)})")
         return value
 
-    return whole
+    return evaluate
 
 
-def _path(path: Path, cost: int, result: type | None, budget: CallBudget, whole: Evaluator) -> Evaluator:
+def _path(path: Path, cost: int, result_type: type | None, budget: CallBudget, evaluate: Evaluator) -> Evaluator:
     """Return a fast evaluator for an expression that is only a chain of fields.
 
-    If the simple look-up fails in any way, it leaves the work to `whole`, which gives the exact error.
+    If the simple look-up fails in any way, it leaves the work to `evaluate`, which gives the exact error.
     """
     keys = path.keys
 
@@ -199,20 +201,22 @@ def _path(path: Path, cost: int, result: type | None, budget: CallBudget, whole:
             for key in keys:
                 value = value[key]
         except (KeyError, TypeError):
-            return whole(variables)
+            return evaluate(variables)
         kind = type(value)
-        if left < 0 or (kind is not result and result is not None) or kind is int:  # an int may be too large for one
-            return whole(variables)
+        if (
+            left < 0 or (kind is not result_type and result_type is not None) or kind is int
+        ):  # an int may be too large for one
+            return evaluate(variables)
         budget.call_steps_left = left
         return value
 
     return read
 
 
-def _presence(presence: Presence, cost: int, budget: CallBudget, whole: Evaluator) -> Evaluator:
+def _presence(presence: Presence, cost: int, budget: CallBudget, evaluate: Evaluator) -> Evaluator:
     """Return a fast evaluator for an expression that only tests for fields of one map.
 
-    If the map cannot be read, it leaves the work to `whole`, which gives the exact error.
+    If the map cannot be read, it leaves the work to `evaluate`, which gives the exact error.
     """
     (first, second), wanted = presence.path.keys, presence.wanted
 
@@ -221,9 +225,9 @@ def _presence(presence: Presence, cost: int, budget: CallBudget, whole: Evaluato
         try:
             fields = variables[first][second]
         except (KeyError, TypeError):
-            return whole(variables)
+            return evaluate(variables)
         if left < 0 or type(fields) is not dict:
-            return whole(variables)
+            return evaluate(variables)
         budget.call_steps_left = left
         for name, there in wanted:  # noqa: SIM110  # all() takes three times as long
             if (name in fields) is not there:

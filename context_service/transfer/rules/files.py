@@ -16,6 +16,7 @@ from contextkeep.errors import ContextKeepError
 from service_runtime.background_work import background
 from service_runtime.postgres import Tenant
 
+_NO_HASH = "the file of the piece must have a sha256 of 64 hexadecimal digits, and a size of 0 or more"
 _SHA256_CHARS = 64
 
 
@@ -140,11 +141,11 @@ def file_of(piece: ArchivePiece) -> tuple[bytes, int]:
     if isinstance(piece.says.get("blob"), dict):
         sha256, size = piece.says["blob"].get("sha256"), piece.says["blob"].get("size")
     if not isinstance(sha256, str) or len(sha256) != _SHA256_CHARS or type(size) is not int or size < 0:
-        raise piece.refused("its file must have a sha256 of 64 hexadecimal digits, and a size of 0 or more")
+        raise piece.refused(_NO_HASH)
     try:
         return bytes.fromhex(sha256), size
     except ValueError:
-        raise piece.refused("its file must have a sha256 of 64 hexadecimal digits, and a size of 0 or more") from None
+        raise piece.refused(_NO_HASH) from None
 
 
 async def pieces_of(

@@ -632,7 +632,9 @@ class _Import:
                 _count(run, f"graph.{kind}", written=written, present=existed)
         elif piece.kind == "end":
             if run.open_context is not None:
-                raise piece.refused(f"context {run.context_id} is incomplete: its end is missing")
+                raise piece.refused(
+                    f"the end of context {run.context_id} is missing: the archive is incomplete, so export it again"
+                )
             run.report["left_out"] = _omissions(piece)
             run.report["ended"] = True
 
@@ -880,7 +882,9 @@ class _Import:
             ArchiveRefused: the header is malformed, or the context before it is incomplete.
         """
         if run.open_context is not None:
-            raise piece.refused(f"context {run.context_id} is incomplete: its end is missing")
+            raise piece.refused(
+                f"the end of context {run.context_id} is missing: the archive is incomplete, so export it again"
+            )
         document = dict(piece.says, rows=1)
         names, (header,) = await beside_the_loop(len(piece.data), self._parse, replace(piece, says=document), CONTEXT)
         _check_header(piece, header)

@@ -219,7 +219,8 @@ def limit_of(context_tokens: int, config: Config) -> int:
     """
     if not 0 < config.token_budget <= 1:
         raise InvalidArgument(
-            f"token_budget must be above 0 and at most 1 (got {config.token_budget:g})", field="token_budget"
+            f"token_budget is a share, so it must be above 0 and at most 1 (got {config.token_budget:g})",
+            field="token_budget",
         )
     if not 0 < config.output_reservation < context_tokens:
         raise InvalidArgument(

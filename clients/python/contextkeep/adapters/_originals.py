@@ -38,7 +38,9 @@ _LONG_NUMBER = re.compile(r"\d{19}")
 
 
 def message_with_original(value: Any, convert: Callable[[Any], MessageInput]) -> MessageInput:
-    """Return the message of a JSON value; if the service cannot store the value, the message of its readable copy.
+    """Return the message of a JSON value.
+
+    If the service cannot store the value, it is the message of its readable copy, with the value attached as bytes.
 
     Args:
         value: The value, of any size. Its texts may have NUL or half a character, and its numbers may be NaN.
@@ -46,25 +48,26 @@ def message_with_original(value: Any, convert: Callable[[Any], MessageInput]) ->
     """
     if is_storable(value):
         return convert(value)
-    bare, files = without_bytes(value)
-    if is_storable(bare):
+    value_without_bytes, files = without_bytes(value)
+    if is_storable(value_without_bytes):  # `convert` sends its bytes as files
         return convert(value)
     data = [bytes(file.data) for file in files if isinstance(file.data, bytes)]
-    message = convert(with_bytes(readable(bare), data))
-    if has_secret(bare):  # the service removes it from the copy, and would not find it in bytes
+    message = convert(with_bytes(readable(value_without_bytes), data))
+    if has_secret(value_without_bytes):  # the service removes it from the copy, and would not find it in bytes
         return message
-    has_files = _count_files(message) == len(files)
-    original = json.dumps(bare if has_files else value, separators=(",", ":")).encode()
-    about = {"files": has_files, "pieces": 0}
+    copy_has_files = _count_files(message) == len(files)
+    original = json.dumps(value_without_bytes if copy_has_files else value, separators=(",", ":")).encode()
+    note = {"files": copy_has_files, "pieces": 0}  # 0 pieces: the original is inside the message
     if len(original) <= _INSIDE_BYTES_MAX:
         added = [bytes_part(original)]
     else:
-        cuts = [original[at : at + _FILE_BYTES_MAX] for at in range(0, len(original), _FILE_BYTES_MAX)]
+        pieces = [original[at : at + _FILE_BYTES_MAX] for at in range(0, len(original), _FILE_BYTES_MAX)]
         added = [
-            PartInput(file=FileInput(data=cut, media_type="application/octet-stream", name="original")) for cut in cuts
+            PartInput(file=FileInput(data=piece, media_type="application/octet-stream", name="original"))
+            for piece in pieces
         ]
-        about["pieces"] = len(cuts)
-    return replace(message, parts=[*message.parts, *added], metadata={**(message.metadata or {}), _KEY: about})
+        note["pieces"] = len(pieces)
+    return replace(message, parts=[*message.parts, *added], metadata={**(message.metadata or {}), _KEY: note})
 
 
 def original_of(message: ChatMessage, contents: Contents = NO_CONTENTS) -> Any:

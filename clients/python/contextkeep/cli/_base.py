@@ -6,7 +6,7 @@ import functools
 import inspect
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,6 +14,7 @@ import click
 
 from contextkeep import errors
 from contextkeep.cli._output import Format, Output, printable
+from contextkeep.cli._terms import terms_of
 from contextkeep.client import _base as client_base
 from contextkeep.client.aio import AsyncContextClient
 from contextkeep.client.sync import ContextClient, EntityClient
@@ -167,7 +168,7 @@ _CONNECTION_TEXT = "Connection: --context-address, --entity-address, --api-key, 
 
 
 def command(
-    *options: Callable[[Any], Any], name: str, example: str, group: click.Group | None = None, terms: Sequence[str] = ()
+    *options: Callable[[Any], Any], name: str, example: str, group: click.Group | None = None
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Return a decorator that makes a command of a function.
 
@@ -179,7 +180,6 @@ def command(
         name: The name of the command.
         example: One or more lines that run.
         group: The group of the command. None if the caller adds it to one.
-        terms: Sentences that explain words of the help. They end it.
     """
 
     def decorate(function: Callable[..., None]) -> click.Command:
@@ -212,10 +212,9 @@ def command(
             callback = option(callback)
         lines = "\n".join(f"  {line}" for line in example.strip().splitlines())
         what, *more = (inspect.getdoc(function) or "").split("\n\n")
-        text = "\n\n".join(
-            [what, *more[:1], f"\b\nExample:\n{lines}", *more[1:], *([" ".join(terms)] if terms else [])]
-        )
-        new_command = click.command(name=name, help=text, epilog=_CONNECTION_TEXT)(callback)
+        new_command = click.command(name=name, epilog=_CONNECTION_TEXT)(callback)
+        paragraphs = [what, *more[:1], f"\b\nExample:\n{lines}", *more[1:], terms_of(new_command, what, *more)]
+        new_command.help = "\n\n".join(filter(None, paragraphs))
         if group is not None:
             group.add_command(new_command)
         return new_command
@@ -223,26 +222,6 @@ def command(
     return decorate
 
 
-# What the helps of several commands say about a word.
-PACK_TEXT = "A pack is the list of messages for the next request to the model."
-STEP_TEXT = "A step is one message, or an assistant's message with the results of its tool calls."
-SEQ_TEXT = "The seq of a message is its number in the context, from 1."
-SEQ_LISTED_TEXT = f"{SEQ_TEXT} `contextkeep context messages` prints it."
-EPOCH_TEXT = (
-    "The epoch of a window is a counter that grows when the beginning of its packs changes, such as by a compaction."
-    " `contextkeep window get` prints it."
-)
-COMPACTION_TEXT = "A compaction replaces old steps with shorter texts, so that a pack stays below the token limit."
-ZONE_TEXT = "A zone has the parts of one kind in a pack, such as pins, verbatim messages or segments (summaries)."
-WINDOW_TEXT = "`contextkeep window list` prints the WINDOW_ID."
-BUNDLE_TEXT = (
-    "An agent bundle is a group of agents that are deployed together; it can have nodes, pages and keys of its own."
-)
-REF_TEXT = (
-    "A REF names messages: m3 is message 3 of the context, m3/1 is part 1 of it, and m3..m8 are messages 3 to 8."
-    " Packs and searches print refs."
-)
-PASSAGE_TEXT = "A passage is a message or a part of a long one. Each has a ref: m3.0 is the first passage of message 3."
 GET_OR_CREATE_TEXT = (
     "the context with this id in another system, such as slack C024BE91L; create it if it does not exist."
 )

@@ -12,10 +12,7 @@ import click
 from contextkeep.cli._base import (
     GET_OR_CREATE_TEXT,
     JSON_OBJECT,
-    PASSAGE_TEXT,
     SCORE_MIN,
-    SEQ_LISTED_TEXT,
-    SEQ_TEXT,
     NodeArgument,
     Session,
     command,
@@ -297,7 +294,6 @@ def list_contexts(
     limit_option(),
     name="messages",
     group=context,
-    terms=[SEQ_TEXT],
     example="""
 contextkeep context messages 0197f1f2-0000-7000-8000-000000000001 --newest --limit 20
 """,
@@ -340,7 +336,6 @@ def messages(session: Session, output: Output, *, context_id: str, limit: int, *
     subject_option,
     name="watch",
     group=context,
-    terms=[SEQ_LISTED_TEXT],
     example="contextkeep context watch 0197f1f2-0000-7000-8000-000000000001 --until-now",
 )
 def watch(session: Session, output: Output, *, context_id: str, **options: Any) -> None:
@@ -395,7 +390,6 @@ def message(session: Session, output: Output, *, context_id: str, message_id: st
     subject_option,
     name="recall",
     group=context,
-    terms=[PASSAGE_TEXT],
     example="""
 contextkeep context recall 0197f1f2-0000-7000-8000-000000000001 'Where was my file?' --tokens 1000 --explain
 contextkeep context recall 0197f1f2-0000-7000-8000-000000000001 'Where was my file?' --json > recalled.json
@@ -440,7 +434,6 @@ def recall(
     subject_option,
     name="search",
     group=context,
-    terms=[PASSAGE_TEXT],
     example="""
 contextkeep context search 0197f1f2-0000-7000-8000-000000000001 'lost file' --role user
 """,
@@ -500,7 +493,6 @@ def search(
     subject_option,
     name="find",
     group=context,
-    terms=[PASSAGE_TEXT],
     example="""
 contextkeep context find 'Where is the lost file?'
 contextkeep context find 'lost file' --role user --from 2026-01-01T00:00:00Z
@@ -608,7 +600,6 @@ def retract(
     subject_option,
     name="wait",
     group=context,
-    terms=[SEQ_LISTED_TEXT],
     example="contextkeep context wait 0197f1f2-0000-7000-8000-000000000001",
 )
 def wait(session: Session, output: Output, *, context_id: str, **options: Any) -> None:

@@ -61,14 +61,13 @@ def stats(session: Session, output: Output, *, limit: int) -> None:
     example="contextkeep graph changes --start",
 )
 def changes(session: Session, output: Output, *, start: bool, place: str, limit: int) -> None:
-    """List changes of the graph after a position in their log.
+    """List changes of nodes and edges after a position.
 
-    Use it to keep a copy of the graph up to date: --start once, then --from with the position that the last call
+    Use it to keep a copy of all graphs up to date: --start once, then --from with the position that the last call
     printed.
 
-    A position is a text that stands for a moment in the log. The command prints the position to continue from on
-    stderr;
-    with --json it is next_place in the answer.
+    A position is a text that stands for a moment in the log of changes. The command prints the position to continue
+    from on stderr; with --json it is `next_place` in the answer.
     """
     if start:
         if place:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from contextkeep.cli._base import BUNDLE_TEXT, Session, command, confirm, limit_option, yes_option
+from contextkeep.cli._base import Session, command, confirm, limit_option, yes_option
 from contextkeep.cli._output import Output
 
 _BASE = ("name", "is_of_tenant", "document_count", "size_bytes", "version", "updated_at")
@@ -56,7 +56,6 @@ def kb() -> None:
     click.option("--bedrock-region", default="", help="AWS region of the --bedrock base, such as eu-central-1."),
     name="put",
     group=kb,
-    terms=[BUNDLE_TEXT],
     example="contextkeep kb put handbook --of-tenant --description 'How we work'",
 )
 def put(session: Session, output: Output, *, name: str, **given: Any) -> None:

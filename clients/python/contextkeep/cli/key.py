@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextkeep.cli._base import BUNDLE_TEXT, Session, command, confirm, limit_option, yes_option
+from contextkeep.cli._base import Session, command, confirm, limit_option, yes_option
 from contextkeep.cli._output import Output
 
 _KEY = ("prefix", "subject", "scopes", "user_id", "app_ids", "graph_names", "expires_at", "revoked_at", "last_used_at")
@@ -32,7 +32,7 @@ def key() -> None:
         "--context",
         "context_id",
         default=None,
-        help="Only short-lived keys of this context (its id).  [default: all others]",
+        help="List the short-lived keys of this context (its id), which no other list has.  [default: all other keys]",
     ),
     limit_option(),
     name="list",
@@ -93,7 +93,6 @@ def show(session: Session, output: Output) -> None:
     ),
     name="create",
     group=key,
-    terms=[BUNDLE_TEXT],
     example="contextkeep key create billing-agent --scope read --scope write --ttl 7776000",
 )
 def create(session: Session, output: Output, *, subject: str, scopes: tuple[str, ...], **options: Any) -> None:

@@ -22,10 +22,6 @@ from contextkeep.values import CompileProgress, Definition, FacetKind
 _DEFINITION = ("name", "version", "state", "created_by", "created_at", "approved_by", "approved_at")
 _FACET = ("slug", "heading", "kind", "trust", "confidence", "as_of", "fresh_until", "stale", "text")
 _EXTERNAL = external_id_option("--node")
-_PAGE_TEXT = "A page is about one node of the graph, and consists of facets: headings with a text."
-_DEFINITION_TEXT = (
-    "A definition is a set of rules: which nodes have a page, and which facets it has (headings with a text)."
-)
 _COUNTS = ("nodes_read", "pages_written", "pages_unchanged", "pages_removed", "pages_failed")
 
 
@@ -41,7 +37,6 @@ def knowledge() -> None:
     ),
     name="define",
     group=knowledge,
-    terms=[_DEFINITION_TEXT],
     example="""
 contextkeep knowledge define customers.yaml
 contextkeep knowledge define customers.yaml --approve
@@ -103,7 +98,6 @@ def _errors_name(place: str) -> Iterator[None]:
     click.option("--version", type=click.IntRange(1), required=True, help="Version to approve, such as 2."),
     name="approve",
     group=knowledge,
-    terms=[_DEFINITION_TEXT],
     example="contextkeep knowledge approve customers --version 1",
 )
 def approve_version(session: Session, output: Output, *, name: str, version: int) -> None:
@@ -122,7 +116,6 @@ def approve_version(session: Session, output: Output, *, name: str, version: int
     ),
     name="retire",
     group=knowledge,
-    terms=[_DEFINITION_TEXT],
     example="contextkeep knowledge retire customers",
 )
 def retire(session: Session, output: Output, *, name: str, version: int) -> None:
@@ -144,7 +137,6 @@ def retire(session: Session, output: Output, *, name: str, version: int) -> None
     limit_option(),
     name="definitions",
     group=knowledge,
-    terms=[_DEFINITION_TEXT],
     example="contextkeep knowledge definitions --state approved",
 )
 def definitions(session: Session, output: Output, *, states: tuple[Any, ...], limit: int) -> None:
@@ -163,7 +155,6 @@ def definitions(session: Session, output: Output, *, states: tuple[Any, ...], li
     graph_option(),
     name="test",
     group=knowledge,
-    terms=[_DEFINITION_TEXT],
     example="contextkeep knowledge test customers.yaml --node 0197f1f2-0000-7000-8000-000000000001",
 )
 def test(
@@ -199,7 +190,6 @@ def test(
     ),
     name="compile",
     group=knowledge,
-    terms=[_PAGE_TEXT],
     example="""
 contextkeep knowledge compile
 contextkeep knowledge compile --definition customers --json
@@ -250,7 +240,6 @@ def _progress_line() -> Iterator[Any]:
     limit_option(),
     name="pages",
     group=knowledge,
-    terms=[_PAGE_TEXT],
     example="contextkeep knowledge pages --definition customers",
 )
 def pages(
@@ -277,7 +266,6 @@ def pages(
     click.argument("page_id"),
     name="page",
     group=knowledge,
-    terms=[_PAGE_TEXT],
     example="contextkeep knowledge page 0197f1f2-0000-7000-8000-000000000010 --json",
 )
 def page(session: Session, output: Output, *, page_id: str) -> None:
@@ -308,7 +296,6 @@ def page(session: Session, output: Output, *, page_id: str) -> None:
     click.option("--fresh-until", type=TIME, help="When the fact becomes out of date, such as 2026-01-31T12:00:00Z."),
     name="put-facet",
     group=knowledge,
-    terms=[_PAGE_TEXT],
     example="""
 contextkeep knowledge put-facet 0197f1f2-0000-7000-8000-000000000010 note Mondays --heading Call --kind kb --source Ada
 """,

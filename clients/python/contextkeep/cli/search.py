@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from contextkeep.cli._base import (
-    BUNDLE_TEXT,
     JSON_OBJECT,
     Session,
     command,
@@ -64,7 +63,6 @@ from contextkeep.values import Direction
     click.option("--count", "only_count", is_flag=True, help="Print only the number of nodes."),
     limit_option(),
     name="search",
-    terms=[BUNDLE_TEXT],
     example="""
 contextkeep search --where '{"status": {"$eq": "Failed"}}' --count
 contextkeep search --contains '{"language": "de"}' --order-by -data.score

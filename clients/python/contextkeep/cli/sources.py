@@ -210,10 +210,12 @@ def compare(session: Session, output: Output, *, test_id: str, other_test_id: st
     example="contextkeep sources replay 0197f1f2-0000-7000-8000-000000000009",
 )
 def replay(session: Session, output: Output, *, test_id: str, label: str) -> None:
-    """Run the query of a stored test again.
+    """Run the query of a stored test again, as a new test.
 
-    Use it after a change of settings or data, then `contextkeep sources compare`. `contextkeep sources tests` prints
-    the TEST_ID.
+    Use it after a change of settings or data, then `contextkeep sources compare`. A test is a query with
+    the answers of its sources: `contextkeep sources test` makes one.
+
+    `contextkeep sources tests` prints the TEST_ID.
     """
     _print(output, session.context.source_tests.replay(test_id, label=label))
 

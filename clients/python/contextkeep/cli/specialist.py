@@ -24,7 +24,7 @@ def specialist() -> None:
         "--below",
         "node_ids",
         multiple=True,
-        help="Node (its UUID) of the folder: its records and those below it; may be repeated.",
+        help="Node (its UUID) whose records, and those of the nodes below it, it searches; may be repeated.",
     ),
     click.option(
         "--instructions",
@@ -43,7 +43,7 @@ def specialist() -> None:
     group=specialist,
     example="""
 contextkeep sources specialist put legal --below 0197f1f2-0000-7000-8000-000000000001 --name 'Contracts'
-echo 'A folder for each customer.' | contextkeep sources specialist put legal --instructions - --steps 6
+contextkeep sources specialist put legal --below 0197f1f2-0000-7000-8000-000000000001 --instructions acme.md
 """,
 )
 def put(session: Session, output: Output, *, specialist_id: str, instructions: TextIO | None, **given: Any) -> None:
@@ -51,8 +51,9 @@ def put(session: Session, output: Output, *, specialist_id: str, instructions: T
 
     Use it to let a model search the files of one folder in several steps, when `contextkeep query` asks it.
 
-    The folder is the records of the nodes of --below. SPECIALIST_ID is a name of yours, such as legal; its source is
-    then sub-agent-legal. Options that you leave out become empty.
+    SPECIALIST_ID is a name of yours, such as legal; its source is then sub-agent-legal. The specialist searches the
+    records of each --below node, and of the nodes below it. The command replaces all options: one that you leave out
+    gets its default.
     """
     text = instructions.read().strip() if instructions else ""
     output.one(session.context.specialists.put(specialist_id, instructions=text, **given))

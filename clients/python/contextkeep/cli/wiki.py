@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from contextkeep.cli._base import BUNDLE_TEXT, Session, command, confirm, limit_option, subject_option, yes_option
+from contextkeep.cli._base import Session, command, confirm, limit_option, subject_option, yes_option
 from contextkeep.cli._lines import TIME
 from contextkeep.cli._output import Output
 from contextkeep.values import PageSource
@@ -56,7 +56,6 @@ def wiki() -> None:
     subject_option,
     name="put",
     group=wiki,
-    terms=[BUNDLE_TEXT],
     example="""
 contextkeep wiki put acme.md --slug customers/acme --alias 'Acme Corp' --user ada
 echo 'Refunds within 30 days.' | contextkeep wiki put - --title Refunds --user ada
@@ -118,7 +117,6 @@ def _title(markdown: str, name: str) -> str:
     subject_option,
     name="get",
     group=wiki,
-    terms=[BUNDLE_TEXT],
     example="""
 contextkeep wiki get customers/zeta --user ada
 contextkeep wiki get zeta --markdown --user ada > zeta.md
@@ -163,7 +161,6 @@ def list_pages(session: Session, output: Output, *, slug_prefix: str, limit: int
     limit_option(),
     name="versions",
     group=wiki,
-    terms=[BUNDLE_TEXT],
     example="contextkeep wiki versions customers/zeta --user ada",
 )
 def versions(session: Session, output: Output, *, slug: str, limit: int, **options: Any) -> None:
@@ -187,7 +184,6 @@ def versions(session: Session, output: Output, *, slug: str, limit: int, **optio
     subject_option,
     name="delete",
     group=wiki,
-    terms=[BUNDLE_TEXT],
     example="contextkeep wiki delete customers/old --yes --user ada",
 )
 def delete(session: Session, output: Output, *, slug: str, yes: bool, **options: Any) -> None:

@@ -11,16 +11,8 @@ import click
 from google.protobuf import json_format
 
 from contextkeep.cli._base import (
-    COMPACTION_TEXT,
-    EPOCH_TEXT,
     JSON_ARRAY,
     JSON_OBJECT,
-    PACK_TEXT,
-    REF_TEXT,
-    SEQ_LISTED_TEXT,
-    STEP_TEXT,
-    WINDOW_TEXT,
-    ZONE_TEXT,
     Session,
     command,
     confirm,
@@ -117,7 +109,6 @@ def window() -> None:
     subject_option,
     name="open",
     group=window,
-    terms=[PACK_TEXT],
     example="""
 contextkeep window open 0197f1f2-0000-7000-8000-000000000001 gpt-5 --system 'Be brief.'
 contextkeep window open 0197f1f2-0000-7000-8000-000000000001 mine --tokens 32000 --format openai
@@ -236,15 +227,12 @@ window.add_command(profile)
     subject_option,
     name="get",
     group=window,
-    terms=[WINDOW_TEXT],
     example="contextkeep window get 0197f1f2-0000-7000-8000-000000000006",
 )
 def get(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Print a window: its model, token limit and epoch.
 
     Use it to see how far the window has read its context (reached_seq), and how it is configured.
-
-    The epoch is a counter that grows when the beginning of the packs changes, mostly by compactions.
     """
     output.one(session.context.windows.get(window_id, **options))
 
@@ -287,7 +275,6 @@ def list_windows(session: Session, output: Output, *, context_id: str, limit: in
     subject_option,
     name="update",
     group=window,
-    terms=[WINDOW_TEXT, PACK_TEXT],
     example="""
 contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --goal 'Find the lost file.'
 contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --budget 0.5 --config '{"keep_last_steps": 20}'
@@ -313,7 +300,6 @@ def update(session: Session, output: Output, *, window_id: str, config: dict[str
     subject_option,
     name="pin",
     group=window,
-    terms=[WINDOW_TEXT, PACK_TEXT],
     example="""
 contextkeep window pin 0197f1f2-0000-7000-8000-000000000006 'Answer in French.'
 contextkeep window pin 0197f1f2-0000-7000-8000-000000000006 --ref m2
@@ -333,7 +319,6 @@ def pin(session: Session, output: Output, *, window_id: str, text: str, **option
     subject_option,
     name="unpin",
     group=window,
-    terms=[WINDOW_TEXT, PACK_TEXT],
     example="""
 contextkeep window unpin 0197f1f2-0000-7000-8000-000000000006 0197f1f2-0000-7000-8000-000000000007
 """,
@@ -359,7 +344,6 @@ def unpin(session: Session, output: Output, *, window_id: str, pin_id: str, **op
     subject_option,
     name="pack",
     group=window,
-    terms=[WINDOW_TEXT, ZONE_TEXT],
     example="""
 contextkeep window pack 0197f1f2-0000-7000-8000-000000000006
 contextkeep window pack 0197f1f2-0000-7000-8000-000000000006 --body > request.json
@@ -406,7 +390,6 @@ _INSTRUCTIONS = click.option(
     subject_option,
     name="fold",
     group=window,
-    terms=[WINDOW_TEXT, STEP_TEXT],
     example="""
 contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --dry-run
 contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --instructions 'Keep what concerns the invoices.'
@@ -434,7 +417,6 @@ _EPOCH = click.option(
     subject_option,
     name="prepare",
     group=window,
-    terms=[WINDOW_TEXT, COMPACTION_TEXT, EPOCH_TEXT],
     example="contextkeep window prepare 0197f1f2-0000-7000-8000-000000000006 --epoch 2",
 )
 def prepare(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -452,7 +434,6 @@ def prepare(session: Session, output: Output, *, window_id: str, **options: Any)
     subject_option,
     name="commit",
     group=window,
-    terms=[WINDOW_TEXT, COMPACTION_TEXT, EPOCH_TEXT],
     example="contextkeep window commit 0197f1f2-0000-7000-8000-000000000006",
 )
 def commit(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -469,7 +450,6 @@ def commit(session: Session, output: Output, *, window_id: str, **options: Any) 
     subject_option,
     name="checkpoint",
     group=window,
-    terms=[WINDOW_TEXT],
     example="contextkeep window checkpoint 0197f1f2-0000-7000-8000-000000000006 --label 'before the upgrade'",
 )
 def checkpoint(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -486,7 +466,6 @@ def checkpoint(session: Session, output: Output, *, window_id: str, **options: A
     limit_option(),
     name="checkpoints",
     group=window,
-    terms=[WINDOW_TEXT],
     example="contextkeep window checkpoints 0197f1f2-0000-7000-8000-000000000006",
 )
 def checkpoints(session: Session, output: Output, *, window_id: str, limit: int, **options: Any) -> None:
@@ -511,13 +490,13 @@ def checkpoints(session: Session, output: Output, *, window_id: str, limit: int,
     subject_option,
     name="rollback",
     group=window,
-    terms=[WINDOW_TEXT, SEQ_LISTED_TEXT],
     example="contextkeep window rollback 0197f1f2-0000-7000-8000-000000000006 1 --last 50",
 )
 def rollback(session: Session, output: Output, *, window_id: str, number: int, **options: Any) -> None:
     """Return to a checkpoint: a saved state of a window.
 
-    Use it when the last steps went wrong. Later messages are left out of packs and stay in the context.
+    Use it when the last steps went wrong. The model then does not see later
+    messages any more; they stay in the context.
 
     `contextkeep window checkpoints` prints the NUMBER.
     """
@@ -537,7 +516,6 @@ def rollback(session: Session, output: Output, *, window_id: str, number: int, *
     subject_option,
     name="report",
     group=window,
-    terms=[WINDOW_TEXT, PACK_TEXT, SEQ_LISTED_TEXT],
     example="contextkeep window report 0197f1f2-0000-7000-8000-000000000006 2.50 --invalid --last 50",
 )
 def report(session: Session, output: Output, *, window_id: str, pack_id: str, **options: Any) -> None:
@@ -592,7 +570,6 @@ def report(session: Session, output: Output, *, window_id: str, pack_id: str, **
     subject_option,
     name="fork",
     group=window,
-    terms=[WINDOW_TEXT],
     example="contextkeep window fork 0197f1f2-0000-7000-8000-000000000006 'Which ports are open?'",
 )
 def fork(
@@ -637,7 +614,6 @@ def merge(session: Session, output: Output, *, window_id: str, **options: Any) -
     subject_option,
     name="expand",
     group=window,
-    terms=[WINDOW_TEXT, REF_TEXT],
     example="""
 contextkeep window expand 0197f1f2-0000-7000-8000-000000000006 m3/1
 contextkeep window expand 0197f1f2-0000-7000-8000-000000000006 m3..m8
@@ -686,7 +662,6 @@ def expand(session: Session, output: Output, *, window_id: str, ref: str, **opti
     subject_option,
     name="search",
     group=window,
-    terms=[WINDOW_TEXT, STEP_TEXT, ZONE_TEXT],
     example="contextkeep window search 0197f1f2-0000-7000-8000-000000000006 'which port' --from 2 --to 9",
 )
 def search(session: Session, output: Output, *, window_id: str, query: str, **options: Any) -> None:
@@ -710,7 +685,6 @@ def search(session: Session, output: Output, *, window_id: str, query: str, **op
     subject_option,
     name="explain",
     group=window,
-    terms=[WINDOW_TEXT, STEP_TEXT, ZONE_TEXT],
     example="contextkeep window explain 0197f1f2-0000-7000-8000-000000000006",
 )
 def explain(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -733,7 +707,6 @@ def explain(session: Session, output: Output, *, window_id: str, **options: Any)
     limit_option(),
     name="lineage",
     group=window,
-    terms=[WINDOW_TEXT, STEP_TEXT, ZONE_TEXT],
     example="contextkeep window lineage 0197f1f2-0000-7000-8000-000000000006",
 )
 def lineage(session: Session, output: Output, *, window_id: str, limit: int, **options: Any) -> None:
@@ -759,7 +732,6 @@ def lineage(session: Session, output: Output, *, window_id: str, limit: int, **o
     subject_option,
     name="trace",
     group=window,
-    terms=[WINDOW_TEXT, REF_TEXT, EPOCH_TEXT],
     example="""
 contextkeep window trace 0197f1f2-0000-7000-8000-000000000006 m3
 contextkeep window trace 0197f1f2-0000-7000-8000-000000000006 m1..m8 --text 'port is 8443'
@@ -833,7 +805,6 @@ def _last_shown(sentence: TracedSentence) -> str:
     subject_option,
     name="watch",
     group=window,
-    terms=[WINDOW_TEXT, EPOCH_TEXT],
     example="contextkeep window watch 0197f1f2-0000-7000-8000-000000000006 --until-now",
 )
 def watch(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -861,7 +832,6 @@ def watch(session: Session, output: Output, *, window_id: str, **options: Any) -
     subject_option,
     name="state",
     group=window,
-    terms=[WINDOW_TEXT],
     example="""
 contextkeep window state 0197f1f2-0000-7000-8000-000000000006
 contextkeep window state 0197f1f2-0000-7000-8000-000000000006 constraint value
@@ -906,7 +876,6 @@ def state(session: Session, output: Output, *, window_id: str, sections: tuple[s
     subject_option,
     name="usage",
     group=window,
-    terms=[WINDOW_TEXT, EPOCH_TEXT],
     example="""
 contextkeep window usage 0197f1f2-0000-7000-8000-000000000006 --input 21000 --cached 19000 --tokens 20400
 """,
@@ -928,7 +897,7 @@ def usage(session: Session, output: Output, *, window_id: str, **options: Any) -
         "step_from",
         type=click.IntRange(0),
         default=0,
-        help="First step, such as 3.  [default: the last step only]",
+        help="First step by its number, from 1.  [default: the last step only]",
     ),
     click.option(
         "--to", "step_to", type=click.IntRange(0), default=0, help="Last step, such as 9.  [default: the newest]"
@@ -937,7 +906,6 @@ def usage(session: Session, output: Output, *, window_id: str, **options: Any) -
     subject_option,
     name="outcome",
     group=window,
-    terms=[WINDOW_TEXT, STEP_TEXT],
     example="contextkeep window outcome 0197f1f2-0000-7000-8000-000000000006 --from 3 --to 9 --quality 0.8",
 )
 def outcome(session: Session, output: Output, *, window_id: str, failed: bool, **options: Any) -> None:
@@ -957,7 +925,6 @@ def outcome(session: Session, output: Output, *, window_id: str, failed: bool, *
     subject_option,
     name="cost",
     group=window,
-    terms=[WINDOW_TEXT, STEP_TEXT, PACK_TEXT],
     example="contextkeep window cost 0197f1f2-0000-7000-8000-000000000006 --steps 10000",
 )
 def cost(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -997,7 +964,6 @@ def cost(session: Session, output: Output, *, window_id: str, **options: Any) ->
     subject_option,
     name="stats",
     group=window,
-    terms=[WINDOW_TEXT, PACK_TEXT, STEP_TEXT, ZONE_TEXT],
     example="contextkeep window stats 0197f1f2-0000-7000-8000-000000000006",
 )
 def stats(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -1032,7 +998,6 @@ def stats(session: Session, output: Output, *, window_id: str, **options: Any) -
     subject_option,
     name="patch",
     group=window,
-    terms=[WINDOW_TEXT],
     example="""
 contextkeep window patch 0197f1f2-0000-7000-8000-000000000006 constraint ports --text 'Never open port 80.'
 contextkeep window patch 0197f1f2-0000-7000-8000-000000000006 value 'staging port' --value 8443
@@ -1071,7 +1036,6 @@ def patch(
     subject_option,
     name="close",
     group=window,
-    terms=[WINDOW_TEXT],
     example="contextkeep window close 0197f1f2-0000-7000-8000-000000000006 --yes",
 )
 def close(session: Session, output: Output, *, window_id: str, yes: bool, **options: Any) -> None:

@@ -145,8 +145,8 @@ def get(session: Session, output: Output, *, record: str, path: Path | None, inc
 
     Use it to read a record: a file, JSON or a text in working memory.
 
-    `contextkeep wm list` prints the WORKING_MEMORY_ID. A BLOB_KEY (blob_...) names the bytes of a file. --raw prints
-    the content: the bytes of the file, the JSON or the text.
+    `contextkeep wm list` prints the WORKING_MEMORY_ID. A BLOB_KEY (blob_...) names the bytes of a file. For this
+    command, --raw prints the content: the bytes of the file, the JSON or the text.
     """
     if path is not None:
         with progress(path.name) as on_progress:

@@ -133,7 +133,7 @@ def caught_up(
         of_step = [message for seq in step.seqs if (message := by_seq.pop(seq, None))]
         speakers = with_step(speakers, step)
         sent_step = with_files_of(_as_sent(step, to, speakers, bound_seq), media, tokens_max=room // 2)
-        prepared_step = _prepare(
+        prepared_step = _prepare_step(
             sent_step, of_step, to, profile, count, entries_by_seq, is_bound=bound_seq is not None, media=media
         )
         prepared_step = replace(
@@ -212,7 +212,7 @@ def _waiting(step: Step, to: Format, profile: Profile, count: Callable[[str], in
     return replace(short_block, is_cut=short_block.pieces != block.pieces)
 
 
-def _prepare(
+def _prepare_step(
     step: Step,
     messages: Sequence[Message],
     to: Format,
@@ -227,12 +227,13 @@ def _prepare(
 
     Args:
         step: The closed step.
-        messages: The messages of the step that no earlier step has.
+        messages: The messages of the step, without those that belong to an earlier step, too.
         to: The message format of the window's packs.
         profile: The compression profile of the window.
         count: Returns the number of tokens of a text.
         entries_by_seq: The entries that an extractor found, by the messages' `seq`; None if rules read the messages.
-        is_bound: The model refuses the reasoning of a step that is masked, because earlier messages have changed.
+        is_bound: The model accepts reasoning only while the messages before it stay as they were. So the masked form
+            of the step, which comes with a change, has no reasoning.
         media: What the model takes of files.
     """
     tools = _tools_of(step)
@@ -248,13 +249,14 @@ def _prepare(
     ]
     entries = list(with_calls(entries, step, frozenset(message.seq for message in messages)))
     block = replace(block_of(step, to, count), files=use_of_turn(step.turn, media))
-    turn = mask_step(without_reasoning(step) if is_bound else step, units, profile, count)
-    as_masked = None
-    if turn:
-        as_masked = replace(block_of(replace(step, turn=turn), to, count), files=use_of_turn(turn, media))
+    masked_turn = mask_step(without_reasoning(step) if is_bound else step, units, profile, count)
+    masked_block = None
+    if masked_turn:
+        masked_block = block_of(replace(step, turn=masked_turn), to, count)
+        masked_block = replace(masked_block, files=use_of_turn(masked_turn, media))
     return PreparedStep(
         block=block,
-        mask=as_masked if as_masked and as_masked.tokens < block.tokens else None,
+        mask=masked_block if masked_block and masked_block.tokens < block.tokens else None,
         units=tuple(_summarized(units, entries, messages)),
         names=frozenset(name for message in messages for name in names_in(message) | nodes_in(message)),
         tools=uses_of(step.turn.calls),
