@@ -83,7 +83,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             deps, messaging, recalling, stack, callers, RememberedLessons(memories_of(deps)), setting_rules
         )
         memories, remembering = await open_memories(deps, stack)
-        await keep_learning(deps, stack, memories_of(deps), setting_rules)
+        await keep_learning(deps, stack, memories_of(deps), remembering, setting_rules)
         wiki = await open_wiki(deps, stack)
         agents, agent_rules, templates = agents_of(deps)
         bases = await open_knowledge_bases(deps, stack)

@@ -140,7 +140,8 @@ class Settings(ServiceSettings):
     llm_url: str = Field(
         "",
         description="an endpoint that answers OpenAI's POST /chat/completions, such as https://api.openai.com/v1; it "
-        "writes answers of context query and segments of windows whose folds are prepared; unset: both are quotations",
+        "writes answers of context query and segments of windows whose folds are prepared, and finds memories; unset: "
+        "quotations and rules stand in for it",
     )
     llm_model: str = Field(
         "gpt-5-mini",
@@ -151,13 +152,13 @@ class Settings(ServiceSettings):
     llm_tokens_per_day_max: int = Field(
         0,
         ge=0,
-        description="tokens that a tenant may spend on segments of windows in a day (UTC), over all replicas; then "
-        "rules write the segments; 0: no limit",
+        description="tokens that a tenant may spend on segments of windows and on memories in a day (UTC), over all "
+        "replicas; then rules write the segments, and learning by a model waits; 0: no limit",
     )
-    learning_default: Literal["off", "rules"] = Field(
+    learning_default: Literal["off", "rules", "model"] = Field(
         "off",
-        description="how memories are learned from contexts without a setting (PutContextSetting): off, or rules, "
-        "which turn clear statements of users into memories",
+        description="how memories are learned from contexts without a setting (PutContextSetting): off; rules, "
+        "which turn clear statements of users into memories; or model, where LLM_URL finds more",
     )
     learning_idle_s: float = Field(
         300.0, gt=0, description="seconds that a context must be idle before memories are learned from it"

@@ -14,7 +14,7 @@ class ContextSetting:
     agent_id: str = ""
     models: str  # "on", "off", or empty: as the wider settings say
     is_findable: bool | None  # whether `SearchContexts` finds them; None if the wider settings decide
-    learning: str  # "rules", "off", or empty: as the wider settings say
+    learning: str  # "rules", "model", "off", or empty: as the wider settings say
     updated_at: datetime
     updated_by: str
     imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names

@@ -30,7 +30,7 @@ class ContextSettings:
         database: The database that holds the settings and the contexts.
         requests: The store of idempotency keys and their answers.
         name_chars_max: The most characters of the id of an app or an agent.
-        learning_default: How the service learns from contexts without any setting: "off" or "rules".
+        learning_default: How the service learns from contexts without any setting: "off", "rules" or "model".
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ContextSettings:
             agent_id: The agent; empty for the tenant or an app.
             models: "on", "off", or an empty text.
             is_findable: Whether searches over several contexts find these; None for no setting.
-            learning: "off", "rules", or an empty text.
+            learning: "off", "rules", "model", or an empty text.
             principal: The caller.
             request: The idempotency key of the call; None if the caller gave none.
 
@@ -95,7 +95,7 @@ class ContextSettings:
 
         Returns:
             The settings, whether models may be used ("on" or "off"), whether the contexts are findable, and how the
-            service learns from them ("off" or "rules").
+            service learns from them ("off", "rules" or "model").
 
         Raises:
             InvalidArgument: an id is malformed.
@@ -105,8 +105,8 @@ class ContextSettings:
         settings = await self._catalog.find_all(_subjects(app_id, agent_id), principal=principal)
         findable = [setting.is_findable for setting in settings if setting.is_findable is not None]
         models = OFF if any(setting.models == OFF for setting in settings) else ON
-        learning = {setting.learning for setting in settings} - {""} or {self._learning_default}
-        return settings, models, findable[-1] if findable else True, OFF if OFF in learning else learning.pop()
+        modes = [setting.learning for setting in settings if setting.learning] or [self._learning_default]
+        return settings, models, findable[-1] if findable else True, OFF if OFF in modes else modes[-1]
 
     async def may_use_models(self, context_id: UUID, *, principal: Principal) -> bool:
         """Return whether text of a context may be sent to a model.
@@ -127,7 +127,7 @@ class ContextSettings:
         return bool(rows) and rows[0].is_findable
 
     async def learning(self, context_id: UUID, *, principal: Principal) -> str:
-        """Return how the service learns from a context now, "off" or "rules"; "off" if the caller does not see it."""
+        """Return how the service learns from a context now; "off" if the caller does not see it."""
         tenant = self._database.of(principal, context_id=context_id)
         rows = await tenant.query(
             LEARNING,

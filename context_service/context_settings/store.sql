@@ -39,16 +39,19 @@ FROM context.context c
 WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND c.deleted_at IS NULL;
 
 -- learning
--- No row if the caller does not see the context. OFF anywhere applies, else any other setting, else the service's.
+-- No row if the caller does not see the context. OFF anywhere applies, else the narrowest setting, else the service's. If
+-- agents of a context have different settings, rules apply, which send no text to a model.
 SELECT CASE
     WHEN c.learning = 'off' OR 'off' = ANY (applying.modes) THEN 'off'
     WHEN c.learning <> '' THEN c.learning
-    WHEN 'rules' = ANY (applying.modes) THEN 'rules'
-    ELSE %(learning_default)s
+    ELSE coalesce(applying.modes[1], %(learning_default)s)
 END AS learning
 FROM context.context c
     CROSS JOIN LATERAL (
-        SELECT array_agg(s.learning) AS modes FROM context.context_setting s
+        SELECT array_agg(
+            s.learning ORDER BY s.subject LIKE 'agent %%' DESC, s.subject LIKE 'app %%' DESC, s.learning DESC
+        ) AS modes
+        FROM context.context_setting s
         WHERE s.tenant_id = c.tenant_id AND s.learning <> '' AND (
             s.subject IN ('tenant', 'app ' || c.app_id)
             OR s.subject = ANY (SELECT 'agent ' || a FROM unnest(c.agent_ids) a)

@@ -36,7 +36,7 @@ class ContextInput:
     expires_at: datetime | None = None
     recall_profile: str = ""
     models: str = ""  # whether text may be sent to a model: "on", "off", or empty
-    learning: str = ""  # "off", "rules", or empty
+    learning: str = ""  # "off", "rules", "model", or empty
     is_findable: bool | None = None  # whether `SearchContexts` finds it; None if the settings decide
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from uuid import UUID
 
 
 class StatementKind(StrEnum):
@@ -34,3 +35,5 @@ class Statement:
     text: str
     seq: int  # of the message that states or confirms it
     said_at: datetime
+    label: str = "learned"  # how it was found: the label of its memory's source
+    replaces: UUID | None = None  # the memory that it replaces or ends

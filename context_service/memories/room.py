@@ -10,6 +10,7 @@ from context_service.memories.api import MemoriesServicer
 from context_service.memories.rules.consolidate import Consolidating
 from context_service.memories.rules.expiry import MemoryExpiry
 from context_service.memories.rules.memories import Memories
+from context_service.memories.rules.model_use import readable_by_models
 from context_service.memories.rules.recall import SENTENCES_DEFAULT, MemoryRecalling
 from context_service.memories.store.memories import MemoryRows
 from context_service.memories.store.passages import memory_source
@@ -28,6 +29,7 @@ __all__ = [
     "memory_rows_of",
     "memory_source",
     "open_memories",
+    "readable_by_models",
 ]
 
 

@@ -169,7 +169,10 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.retrieval.store.passages:Passages.vocabulary",
         "context_service.retrieval.store.passages:Passages.words_like",
     ),
-    "messages that memories are learned from at a time: 200": ("context_service.learning.rules.learn:Learning._learn",),
+    "messages that memories are learned from at a time: 200": (
+        "context_service.learning.rules.learn:_found_by_rules",
+        "context_service.learning.rules.learn_by_model:LearningByModel.statements",
+    ),
     "a message of a history: 1 MiB": ("context_service.contexts.rules.sync_history:_messages",),
     "texts of a call: 4 MiB": ("context_service.kernel.tokens.counting:TokenCounter.counts",),
     "a piece of an archive: 1 MiB": (

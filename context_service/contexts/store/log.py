@@ -159,7 +159,7 @@ class Log:
         database: The database that holds the contexts and messages.
         passages: The search index, which gets the passages of new messages.
         queued_max: The limit for a tenant's records that wait to be read because messages or artifacts name them.
-        learning_default: How the service learns from contexts without any setting: "off" or "rules".
+        learning_default: How the service learns from contexts without any setting: "off", "rules" or "model".
         learning_idle_s: How long a context must be idle before it is learned from.
     """
 

@@ -55,9 +55,9 @@ queued AS (
     WHERE h.owner_user_id <> '' AND h.learning <> 'off' AND cardinality(h.ancestors) = 1
         AND EXISTS (SELECT FROM said s WHERE s.role = 'user')
         AND (
-            h.learning = 'rules' OR %(learning_default)s = 'rules' OR EXISTS (
+            h.learning <> '' OR %(learning_default)s <> 'off' OR EXISTS (
                 SELECT FROM context.context_setting s
-                WHERE s.tenant_id = h.tenant_id AND s.learning = 'rules' AND (
+                WHERE s.tenant_id = h.tenant_id AND s.learning IN ('rules', 'model') AND (
                     s.subject IN ('tenant', 'app ' || h.app_id)
                     OR s.subject = ANY (SELECT 'agent ' || a FROM unnest(h.agent_ids) a)
                 )

@@ -15,7 +15,7 @@ import aiohttp
 import orjson
 
 from context_service.kernel.llm import endpoint
-from context_service.kernel.llm.texts import ChatFailed
+from context_service.kernel.llm.texts import ChatFailed, ChatRefused
 from context_service.settings import Settings
 from service_runtime.rpc.calls import answer_s, aside, remaining_s
 
@@ -84,11 +84,11 @@ class ChatModel:
                 pauses, "the model cannot be reached"
             ) from error  # but not where it is: callers read this
         if answer is None:
-            raise self._failure(pauses, f"the model's answer has more than {_ANSWER_BYTES_MAX} bytes")
+            raise ChatRefused(str(self._failure(pauses, f"the model's answer has more than {_ANSWER_BYTES_MAX} bytes")))
         if status != HTTPStatus.OK:
             # Another text may succeed, so no pause begins.
             if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
-                raise ChatFailed(f"the model answered {status}: {endpoint.shown(answer, key=self._key)}")
+                raise ChatRefused(f"the model answered {status}: {endpoint.shown(answer, key=self._key)}")
             by = f"the model answered {endpoint.status_of(status, answer, key=self._key)}"
             raise self._failure(pauses, by, asked_s=endpoint.retry_after_s(retry_after))
         pauses.answered()
@@ -119,16 +119,16 @@ async def _content(answer: bytes) -> str:
     """Return the text in the JSON answer of an endpoint.
 
     Raises:
-        ChatFailed: the answer has another form, or an empty text.
+        ChatRefused: the answer has another form, or an empty text.
     """
     try:
         content = await endpoint.parsed(
             answer, containers_max=_CONTAINERS_MAX, load=lambda document: document["choices"][0]["message"]["content"]
         )
     except (ValueError, TypeError, LookupError) as error:
-        raise ChatFailed(
+        raise ChatRefused(
             f"the model's answer does not have the form of /chat/completions ({type(error).__name__})"
         ) from error
     if not isinstance(content, str) or not content.strip():
-        raise ChatFailed("the model answered with an empty text")
+        raise ChatRefused("the model answered with an empty text")
     return content.strip().replace("\0", "")

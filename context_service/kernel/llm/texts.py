@@ -10,6 +10,10 @@ class ChatFailed(Exception):
     """No text came, and why."""
 
 
+class ChatRefused(ChatFailed):
+    """The model gave no usable answer to this text; it may answer others."""
+
+
 class Chat(Protocol):
     """The interface of models that write texts."""
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from contextkeep.context.v1 import context_settings_pb2 as pb
 from contextkeep.errors import InvalidArgument
 
-_TEXTS = {pb.LEARNING_MODE_UNSPECIFIED: "", pb.LEARNING_MODE_OFF: "off", pb.LEARNING_MODE_RULES: "rules"}
+_TEXTS = {
+    pb.LEARNING_MODE_UNSPECIFIED: "",
+    pb.LEARNING_MODE_OFF: "off",
+    pb.LEARNING_MODE_RULES: "rules",
+    pb.LEARNING_MODE_MODEL: "model",
+}
 _NUMBERS = {text: number for number, text in _TEXTS.items()}
 
 
@@ -17,7 +22,8 @@ def text_of(field: str, number: pb.LearningMode) -> str:
     """
     if number not in _TEXTS:
         raise InvalidArgument(
-            f"{field} must be LEARNING_MODE_OFF, LEARNING_MODE_RULES or unset (got {number})", field=field
+            f"{field} must be LEARNING_MODE_OFF, LEARNING_MODE_RULES, LEARNING_MODE_MODEL or unset (got {number})",
+            field=field,
         )
     return _TEXTS[number]
 

@@ -36,6 +36,7 @@ _ASSISTANT_SENTENCES = 3  # a confirmation is about the last sentences of the as
 _PLAIN = str.maketrans("\u2019\u2018\u02bc\u201c\u201d\u201e\u00a0", "'''\"\"\" ")
 _WORD_OF_RULE = re.compile(r"\{([a-z_]+)\}")
 _LEADS_IN = re.compile(r":\s*$")
+_ITEM = re.compile(r"^\s*(?:[-*\u2022]|\d{1,2}[.)])\s")
 _ASIAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 
 _NOT_MEANT, _NOT_SAID, _QUOTED = guard("not_meant"), guard("not_said"), guard("quoted")
@@ -80,7 +81,7 @@ def statements_of(utterances: Sequence[Utterance]) -> list[Statement]:
             of_assistant = utterance.text
             continue
         if utterance.seq not in gone and not takes_back(utterance.text):
-            is_confirming = of_assistant and _YES.search(utterance.text[:_CONFIRMATION_CHARS_MAX].translate(_PLAIN))
+            is_confirming = of_assistant and confirms(utterance.text)
             statements += _confirmed(of_assistant, utterance) if is_confirming else _stated(utterance.text, utterance)
         of_assistant = ""
     return statements
@@ -97,27 +98,35 @@ def takes_back(text: str) -> bool:
     return len(text) <= _CONFIRMATION_CHARS_MAX * 2 and bool(_TAKES_BACK.search(text.translate(_PLAIN)))
 
 
+def confirms(text: str) -> bool:
+    """Return whether a message only confirms what was said before it."""
+    return len(text) <= _CONFIRMATION_CHARS_MAX and bool(_YES.search(plain(text)))
+
+
+def plain(text: str) -> str:
+    """Return a text with plain apostrophes, quotation marks and spaces."""
+    return text.translate(_PLAIN)
+
+
 def _confirmed(of_assistant: str, reply: Utterance) -> Iterator[Statement]:
     """Yield the statements of an assistant about the user that the user's reply confirms."""
-    if len(reply.text) > _CONFIRMATION_CHARS_MAX:
-        return
     own = [sentence.text for sentence in sentences(of_assistant.translate(_PLAIN))][-_ASSISTANT_SENTENCES:]
     for sentence in own:
-        plain = _LINKS.sub("", sentence.rstrip("?!. "))
-        text = plain
+        about_user = _LINKS.sub("", sentence.rstrip("?!. "))
+        text = about_user
         for pattern, first_person in replacements():
             text = pattern.sub(first_person, text)
-        if text != plain:  # else it says nothing about the user
+        if text != about_user:  # else it says nothing about the user
             yield from _stated(f"{text}.", reply)
 
 
 def _stated(text: str, utterance: Utterance) -> Iterator[Statement]:
     """Yield the statements in a text that a user has said or confirmed."""
-    plain = _own_part(text.translate(_PLAIN))
-    if len(text) > _MESSAGE_CHARS_MAX or _NOT_MEANT.search(plain) or plain.lstrip()[:1] in ("{", "[", "<"):
+    own = own_part(plain(text))
+    if len(text) > _MESSAGE_CHARS_MAX or _NOT_MEANT.search(own) or own.lstrip()[:1] in ("{", "[", "<"):
         return
     count, seen = 0, set[str]()
-    for sentence in sentences(plain):
+    for sentence in sentences(own):
         for kind, clause in _of_sentence(sentence.text):
             if count < STATEMENTS_OF_MESSAGE_MAX and clause not in seen:
                 seen.add(clause)
@@ -125,22 +134,29 @@ def _stated(text: str, utterance: Utterance) -> Iterator[Statement]:
                 yield Statement(kind=kind, text=clause, seq=utterance.seq, said_at=utterance.said_at)
 
 
-def _own_part(text: str) -> str:
-    """Return a text up to a line that announces the lines after it, such as "The mail:", which may be a quotation."""
+def own_part(text: str, *, with_lists: bool = False) -> str:
+    """Return a text up to a line that announces the lines after it, such as "The mail:", which may be a quotation.
+
+    Args:
+        text: The text of a user.
+        with_lists: Whether a line may announce a list.
+    """
     lines = text.split("\n")
-    end = next((at for at, line in enumerate(lines[:-1]) if _LEADS_IN.search(line)), len(lines))
-    return "\n".join(lines[:end])
+    for at, (line, following) in enumerate(pairwise(lines)):
+        if _LEADS_IN.search(line) and not (with_lists and _ITEM.search(following)):
+            return "\n".join(lines[:at])
+    return text
 
 
 def _of_sentence(sentence: str) -> Iterator[tuple[StatementKind, str]]:
     """Yield the kind and the text of each clause of a sentence that states something about its speaker."""
-    plain = " ".join(sentence.split())
-    if _QUOTED.search(plain) or _NOT_SAID.search(plain) or names_credential(plain):
+    text = " ".join(sentence.split())
+    if _QUOTED.search(text) or _NOT_SAID.search(text) or names_credential(text):
         return
-    clauses = [clause.strip(" ,;\u3001\uff0c") for clause in _SPLIT.split(_FILLER.sub("", plain))]
-    if _QUESTION.search(plain):
+    clauses = [clause.strip(" ,;\u3001\uff0c") for clause in _SPLIT.split(_FILLER.sub("", text))]
+    if _QUESTION.search(text):
         asking = [at for at, clause in enumerate(clauses) if _ASKING.search(clause)]
-        if not asking and not _ASIAN.search(plain):
+        if not asking and not _ASIAN.search(text):
             return
         clauses = clauses[: asking[0]] if asking else []
     for clause in clauses:

@@ -1,10 +1,12 @@
 """Learns memories from contexts in the background.
 
 The worker takes turns by tenant: a number of messages of one context each. When a context has been idle for a while, or
-is closed, it reads the messages since last time, finds the statements of the owner by rules, and retains them as
-memories of the owner with the refs of the messages. The memories and the new place in the queue are written in one
-transaction, which first makes sure that the claim is still its own. So each message is learned from exactly once,
+is closed, it reads the messages since last time, finds the statements of the owner by rules or by a model, and retains
+them as memories of the owner with the refs of the messages. The memories and the new place in the queue are written in
+one transaction, which first makes sure that the claim is still its own. So each message is learned from exactly once,
 whatever is killed and however many replicas there are.
+
+A model that fails delays the work. If it answers, but not usefully, and does so again, rules read these messages.
 
 Refused statements are not learned again: `Memories.forget` remembers what a user has refused.
 """
@@ -20,8 +22,11 @@ from uuid import UUID
 from context_service.context_settings.room import OFF, ContextSettings
 from context_service.contexts.model import Message
 from context_service.contexts.room import Log
+from context_service.kernel.llm.texts import ChatFailed, ChatRefused
 from context_service.learning.model import Statement, StatementKind, Utterance
+from context_service.learning.pure.model_changes import that_fit
 from context_service.learning.pure.statements import statements_of, taken_back
+from context_service.learning.rules.learn_by_model import BudgetSpent, LearningByModel
 from context_service.learning.store.queue import LearningQueue, QueuedContext
 from context_service.memories.model import MemoryInput, MemoryKind, MemorySource
 from context_service.memories.pure.subjects import subject_of
@@ -38,10 +43,12 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.telemetry.metrics import Metrics
 
 SUBJECT = "learning"  # the subject of the principal that retains learned memories
-LABEL = "learned"  # the label of their sources
 MESSAGES_AT_ONCE = 200  # messages of a context in one step
 STALE_AT_ONCE = 100  # memories that one query returns to be forgotten
 BEFORE = 4  # earlier messages that are read for what a reply confirms or takes back
+AT_ONCE = 4  # tenants with a step under way in this process; a model may be slow
+BY_MODEL = "model"
+MODEL_ATTEMPTS_MAX = 3  # then rules read messages to which the model gives no usable answer
 INTERVAL_S = 2.0
 DELAY_S, DELAY_S_MAX = 5.0, 3_600.0  # before the second attempt; doubled after each
 _READING = 200  # times as long as parsing the same bytes: a message is cut into clauses, and rules try each
@@ -65,6 +72,7 @@ class Learning:
         log: The contexts and their messages.
         settings: Decides whether a context may be learned from.
         memories: Retains the statements.
+        by_model: Finds statements by a model; None if there is no model, and then rules find them.
         metrics: The registry of the server's metrics.
     """
 
@@ -76,6 +84,7 @@ class Learning:
         *,
         settings: ContextSettings,
         memories: Memories,
+        by_model: LearningByModel | None,
         metrics: Metrics,
     ) -> None:
         self._database = database
@@ -83,7 +92,8 @@ class Learning:
         self._log = log
         self._settings = settings
         self._memories = memories
-        self._rounds = Rounds(database, self._learn_one)
+        self._by_model = by_model
+        self._rounds = Rounds(database, self._learn_one, at_once=AT_ONCE)
         self._lag_s = self._lag_of_pass_s = 0.0
         self._counted = metrics.counter(
             "contextkeep_learning_steps", "Steps of learning memories from contexts", outcome=tuple(Outcome)
@@ -126,7 +136,7 @@ class Learning:
             else:
                 self._lag_of_pass_s = max(self._lag_of_pass_s, -context.idle_in_s)
                 self._counted(outcome=await self._learn(item, context, tenant))
-        except ContextKeepError as error:  # such as a database that does not answer, or too many memories
+        except (ContextKeepError, ChatFailed, BudgetSpent) as error:  # such as a database that does not answer
             self._counted(outcome=Outcome.FAILED)
             delay_s = item.delay_s(first_s=DELAY_S, max_s=DELAY_S_MAX)
             await self._queue.outbox.settle(tenant, item, again_in_s=delay_s, error=str(error))
@@ -152,10 +162,12 @@ class Learning:
 
         Raises:
             LimitExceeded: the owner has too many memories.
+            BudgetSpent, ChatFailed: a model is to read them, and may not or does not answer.
             Unavailable: Postgres does not answer.
         """
         owner = _owner(tenant, context.owner_user_id)
-        if await self._settings.learning(context.context_id, principal=owner) == OFF:
+        mode = await self._settings.learning(context.context_id, principal=owner)
+        if mode == OFF:
             await self._queue.outbox.settle(tenant, item)
             return Outcome.OFF
         messages = await self._log.page(
@@ -167,15 +179,41 @@ class Learning:
             newest_first=False,
         )
         speaker = await self._queue.first_speaker(self._log.of(owner, context.context_id), context.context_id)
-        utterances = _utterances(messages or (), speaker)
-        size = _READING * sum(len(utterance.text) for utterance in utterances)
-        statements = await beside_the_loop(size, statements_of, utterances)
-        new = [statement for statement in statements if statement.seq > context.reached_seq]
+        utterances: Sequence[Utterance] = _utterances(messages or (), speaker)
         reached_seq = max([message.seq for message in messages or ()], default=context.last_seq)
+        by_model = self._by_model if mode == BY_MODEL else None
+        if by_model and await by_model.may_ask(context.context_id, principal=owner):
+            fitting = that_fit(utterances, reached_seq=context.reached_seq)
+            if len(fitting) < len(utterances):
+                utterances, reached_seq = fitting, fitting[-1].seq
+            new = await self._found_by(by_model, item, context, utterances, owner)
+        else:
+            new = await _found_by_rules(utterances, context)
         earlier = [seq for seq in taken_back(utterances) if seq <= context.reached_seq]
         await self._forget_taken_back(earlier, context, owner)
         await self._write(item, context, new, reached_seq=reached_seq, owner=owner)
         return Outcome.LEARNED if new else Outcome.NOTHING
+
+    async def _found_by(
+        self,
+        by_model: LearningByModel,
+        item: QueuedItem,
+        context: QueuedContext,
+        utterances: Sequence[Utterance],
+        owner: Principal,
+    ) -> list[Statement]:
+        """Return the new statements that a model finds; those of rules if it has given no usable answer several times.
+
+        Raises:
+            BudgetSpent, ChatFailed: it may not or does not answer.
+            Unavailable: Postgres does not answer.
+        """
+        try:
+            return await by_model.statements(utterances, context, owner=owner)
+        except ChatRefused:
+            if item.attempts < MODEL_ATTEMPTS_MAX:
+                raise
+            return await _found_by_rules(utterances, context)
 
     async def _write(
         self,
@@ -188,7 +226,7 @@ class Learning:
     ) -> None:
         """Retain statements, and advance or settle the item, in one transaction."""
         prepared = [
-            (statement.seq, await self._memories.prepare(_memory(statement, context), principal=owner))
+            (statement, await self._memories.prepare(_memory(statement, context), principal=owner))
             for statement in statements
         ]
 
@@ -197,16 +235,25 @@ class Learning:
             header = await self._log.lock(transaction, context.context_id)
             if header is None or not await self._queue.outbox.hold(transaction, item):
                 return
-            standing = await self._queue.standing(transaction, context.context_id, [seq for seq, _ in prepared])
-            for seq, (new_memory, pieces) in prepared:
-                if seq in standing:
-                    await self._memories.keep_learned(transaction, new_memory, pieces)
+            standing = await self._queue.standing(
+                transaction, context.context_id, [statement.seq for statement in statements]
+            )
+            for statement, (new_memory, pieces) in prepared:
+                if statement.seq in standing:
+                    await self._memories.keep_learned(transaction, new_memory, pieces, replaces=statement.replaces)
             if reached_seq < header.last_seq:
                 await self._queue.advance(transaction, item, reached_seq=reached_seq)
             else:
                 await self._queue.outbox.done(transaction, item)
 
         await self._log.of(owner, context.context_id).transaction(work)
+
+
+async def _found_by_rules(utterances: Sequence[Utterance], context: QueuedContext) -> list[Statement]:
+    """Return the statements that rules find in the messages after the place that a context has reached."""
+    size = _READING * sum(len(utterance.text) for utterance in utterances)
+    statements = await beside_the_loop(size, statements_of, utterances)
+    return [statement for statement in statements if statement.seq > context.reached_seq]
 
 
 def _owner(tenant: Tenant, user_id: str) -> Principal:
@@ -223,7 +270,7 @@ def _memory(statement: Statement, context: QueuedContext) -> MemoryInput:
     memory_input = MemoryInput(
         text=statement.text,
         kind=MemoryKind(statement.kind.value),
-        source=MemorySource(label=LABEL, context_id=str(context.context_id), ref=ref),
+        source=MemorySource(label=statement.label, context_id=str(context.context_id), ref=ref),
         happened_at=statement.said_at,
         app_id=context.app_id,
         agent_bundle_id=context.agent_bundle_id,

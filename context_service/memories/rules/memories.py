@@ -45,6 +45,7 @@ CHANGEABLE = (
 )
 REVISIONS_MAX = 1_000  # the most corrections of a memory
 MEMORIES_MAX = 100_000  # the most memories of a user in one app and agent bundle
+_OF_MEMORY = "memory: "  # begins the subject of a memory that another one replaces, if nothing else gives a subject
 _CUTTING = 16  # times as long as parsing: words are cut, stemmed and counted
 
 
@@ -188,6 +189,7 @@ class Memories:
                 memory_id=memory_id,
                 sources=sources,
                 created_by=memory.created_by,
+                subject=new_memory.subject or (memory.subject if memory.subject.startswith(_OF_MEMORY) else ""),
                 placed_at=new_memory.placed_at or new_memory.happened_at,
                 valid_from=new_memory.valid_from or new_memory.happened_at,
             )
@@ -224,15 +226,44 @@ class Memories:
 
         await self._database.of(principal).transaction(self._once(request, work, principal))
 
-    async def keep_learned(self, transaction: Transaction, new_memory: NewMemory, pieces: Sequence[TextPiece]) -> None:
+    async def keep_learned(
+        self,
+        transaction: Transaction,
+        new_memory: NewMemory,
+        pieces: Sequence[TextPiece],
+        *,
+        replaces: UUID | None = None,
+    ) -> None:
         """Write a learned memory as `keep` does, unless its user has refused the statement.
+
+        Args:
+            transaction: The transaction that writes it.
+            new_memory: The memory.
+            pieces: The passages that index it.
+            replaces: A memory of the same group that it supersedes.
 
         Raises:
             LimitExceeded: the user has too many memories.
         """
         await self._rows.take_turn(transaction, new_memory.whose, more=0)
-        if not await self._rows.is_refused(transaction, new_memory.whose, new_memory.statement_sha256):
-            await self.keep(transaction, new_memory, pieces)
+        if await self._rows.is_refused(transaction, new_memory.whose, new_memory.statement_sha256):
+            return
+        if replaces:
+            new_memory = await self._superseding(transaction, new_memory, replaces)
+        await self.keep(transaction, new_memory, pieces)
+
+    async def _superseding(self, transaction: Transaction, new_memory: NewMemory, memory_id: UUID) -> NewMemory:
+        """Return a new memory with the subject of another one, which it supersedes if it is stated later.
+
+        A memory without a subject gets one. The new memory is unchanged if the other one is gone.
+        """
+        old = (await self._rows.read(transaction, new_memory.owner_user_id, [memory_id])).get(memory_id)
+        if old is None or whose(old) != new_memory.whose or same_text(old.text, new_memory.text):
+            return new_memory
+        subject = old.subject or new_memory.subject or f"{_OF_MEMORY}{memory_id}"
+        if not old.subject:
+            await self._rows.set_subject(transaction, old, subject)
+        return replace(new_memory, subject=subject)
 
     async def drop_sources(
         self, memory_id: UUID, context_id: str, refs: Collection[str], *, principal: Principal

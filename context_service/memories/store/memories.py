@@ -55,6 +55,7 @@ _AT = SQL["at"]
 _LIST = SQL["list"]
 _SEQS = SQL["seqs"]
 _SAME = SQL["same"]
+_SET_SUBJECT = SQL["set_subject"]
 _REFUSE = SQL["refuse"]
 _IS_REFUSED = SQL["is_refused"]
 _EXPIRED = SQL["expired"]
@@ -96,6 +97,21 @@ class MemoryRows:
         if new_memory.subject:
             await transaction.query(_LINK, {**named, "placed_at": row.placed_at, "seq": row.seq})
         return row.seq, row.happened_at
+
+    async def set_subject(self, transaction: Transaction, memory: Memory, subject: str) -> None:
+        """Give a subject to a memory that has none, under the lock of its group."""
+        named = {
+            "tenant_id": transaction.tenant_id,
+            "owner_user_id": memory.owner_user_id,
+            "app_id": memory.app_id,
+            "agent_bundle_id": memory.agent_bundle_id,
+            "memory_id": memory.memory_id,
+            "subject": subject,
+            "placed_at": memory.placed_at,
+            "seq": memory.seq,
+        }
+        await transaction.query(_SET_SUBJECT, named)
+        await transaction.query(_LINK, named)
 
     async def refuse(self, transaction: Transaction, group: Mapping[str, object], statement_sha256: bytes) -> None:
         """Remember a statement that must not be learned again, under the lock of its group."""

@@ -46,6 +46,9 @@ END
 WHERE tenant_id = %(tenant_id)s
     AND memory_id = ANY (ARRAY(SELECT %(memory_id)s::uuid UNION ALL SELECT memory_id FROM older));
 
+-- set_subject
+UPDATE context.memory SET subject = %(subject)s WHERE tenant_id = %(tenant_id)s AND memory_id = %(memory_id)s;
+
 -- unlink
 -- The memory that it superseded is superseded by the next one of the subject.
 UPDATE context.memory m SET superseded_by = x.superseded_by

@@ -139,10 +139,10 @@ async def test_what_a_killed_worker_has_not_written_another_learns(world: World,
     keep = learn.Memories.keep_learned
     kept = 0
 
-    async def killed_after_one(self: Any, *arguments: Any) -> None:
+    async def killed_after_one(self: Any, *arguments: Any, **named: Any) -> None:
         nonlocal kept
         kept += 1
-        await keep(self, *arguments)
+        await keep(self, *arguments, **named)
         if kept == 2:
             raise asyncio.CancelledError
 

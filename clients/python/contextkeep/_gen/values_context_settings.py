@@ -23,10 +23,12 @@ MODEL_USES: dict[int, ModelUse] = {
 LearningMode = Literal[
     "off",
     "rules",
+    "model",
 ]
 LEARNING_MODES: dict[int, LearningMode] = {
     1: "off",
     2: "rules",
+    3: "model",
 }
 
 
@@ -73,7 +75,7 @@ class AppliedSettings(Value):
     models: ModelUse | Literal[""] = ""
     # Whether such a context is findable.
     is_findable: bool = False
-    # How the service learns from such a context: OFF or RULES.
+    # How the service learns from such a context: OFF, RULES or MODEL.
     learning: LearningMode | Literal[""] = ""
 
     @classmethod

@@ -78,7 +78,7 @@ _FINDABLE = click.option(
 )
 _LEARNING = click.option(
     "--learning",
-    type=click.Choice(["off", "rules"]),
+    type=click.Choice(["off", "rules", "model"]),
     help="How memories are learned from it.  [default: the setting of its app and tenant]",
 )
 _PROFILE = click.option("--recall-profile", help="How recall ranks passages: default or conversation.")

@@ -36,7 +36,7 @@ def setting() -> None:
     ),
     click.option(
         "--learning",
-        type=click.Choice(["off", "rules"]),
+        type=click.Choice(["off", "rules", "model"]),
         help="How memories are learned from these contexts.  [default: not set]",
     ),
     name="put",
@@ -54,7 +54,7 @@ def put(
     for_agent: str,
     models: Literal["on", "off"] | None,
     is_findable: bool | None,
-    learning: Literal["off", "rules"] | None,
+    learning: Literal["off", "rules", "model"] | None,
 ) -> None:
     """Set whether models and searches may read contexts; needs admin.
 

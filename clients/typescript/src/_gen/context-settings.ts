@@ -19,7 +19,7 @@ export interface ContextSetting {
   /** Whether contexts.find finds the contexts. Unset: as the wider settings say. */
   isFindable?: boolean;
   /** How the service learns from the contexts. Unset: as the wider settings say. */
-  learning: "off" | "rules" | "unknown";
+  learning: "off" | "rules" | "model" | "unknown";
 }
 
 export function contextSettingOf(message: pb.ContextSetting): ContextSetting {
@@ -44,8 +44,8 @@ export interface AppliedSettings {
   models: "on" | "off" | "unknown";
   /** Whether such a context is findable. */
   isFindable: boolean;
-  /** How the service learns from such a context: OFF or RULES. */
-  learning: "off" | "rules" | "unknown";
+  /** How the service learns from such a context: OFF, RULES or MODEL. */
+  learning: "off" | "rules" | "model" | "unknown";
 }
 
 export function appliedSettingsOf(message: pb.GetContextSettingsResponse): AppliedSettings {

@@ -170,7 +170,7 @@ export interface Context {
    */
   isFindable?: boolean;
   /** Its own setting. Those of its tenant, app and agents apply, too (see `ContextSettings`). */
-  learning: "off" | "rules" | "unknown";
+  learning: "off" | "rules" | "model" | "unknown";
 }
 
 export function contextOf(message: pb.Context): Context {

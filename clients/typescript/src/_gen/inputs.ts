@@ -69,7 +69,7 @@ export interface ContextInput {
    * How the service learns memories about the owner. OFF: nothing of the context is learned, whatever its tenant, app and
    * agents have.
    */
-  learning?: "off" | "rules";
+  learning?: "off" | "rules" | "model";
 }
 
 export function contextInput(

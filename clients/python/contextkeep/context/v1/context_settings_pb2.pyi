@@ -23,12 +23,14 @@ class LearningMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LEARNING_MODE_UNSPECIFIED: _ClassVar[LearningMode]
     LEARNING_MODE_OFF: _ClassVar[LearningMode]
     LEARNING_MODE_RULES: _ClassVar[LearningMode]
+    LEARNING_MODE_MODEL: _ClassVar[LearningMode]
 MODEL_USE_UNSPECIFIED: ModelUse
 MODEL_USE_ON: ModelUse
 MODEL_USE_OFF: ModelUse
 LEARNING_MODE_UNSPECIFIED: LearningMode
 LEARNING_MODE_OFF: LearningMode
 LEARNING_MODE_RULES: LearningMode
+LEARNING_MODE_MODEL: LearningMode
 
 class ContextSetting(_message.Message):
     __slots__ = ("app_id", "agent_id", "models", "updated_at", "updated_by", "imported", "is_findable", "learning")

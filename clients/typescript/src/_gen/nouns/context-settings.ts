@@ -22,7 +22,7 @@ export interface ContextSettingsPutOptions {
    */
   isFindable?: boolean;
   /** How the service learns memories from messages that are sent after this. Unset: as the wider settings say. */
-  learning?: "off" | "rules";
+  learning?: "off" | "rules" | "model";
 }
 
 /** The calls of `contextSettings` that are one method each. */

@@ -193,7 +193,7 @@ export interface ContextChanges {
    * How the service learns memories about the owner. OFF: nothing of the context is learned, whatever its tenant, app and
    * agents have.
    */
-  learning?: "off" | "rules";
+  learning?: "off" | "rules" | "model";
 }
 
 /** Options of `contexts.syncHistory`. */
