@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, Protocol
 from uuid import UUID
 
+from context_service.blobs.providers import BACKENDS
 from context_service.contexts.room import (
     Eraser,
     count_owned_rows,
@@ -375,6 +376,7 @@ class _Erasing:
             "pseudonym": self._pseudonym,
             "lease": timedelta(seconds=LEASE_S),
             "rows": STEP_ROWS,
+            "providers": list(BACKENDS),
         }
 
     async def run(self) -> bool:
@@ -432,6 +434,7 @@ class _Erasing:
         # A row that was changed meanwhile may have moved to a page that was read already, so read until none is left.
         while await self._records_once():
             pass
+        await self._read("context.blob", rows.HASTEN_BLOBS)
         await self._tenant.query(rows.AWAIT_GOING, self._named)
 
     async def _records_once(self) -> bool:

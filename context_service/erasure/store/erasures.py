@@ -8,13 +8,14 @@ any kill. Rows that belong to no context are found by reading their table once, 
 from __future__ import annotations
 
 from context_service.contexts.room import ERASURES_SQL, OF_SUBJECTS
+from context_service.working_memory.room import blob_rows
 from service_runtime.postgres import Across
 from service_runtime.statements.requests import RESPONSE
 from service_runtime.statements.sql_files import SqlFile
 
 WHY = "background work: it erases all data of a subject, and returns nothing of it"
 
-SQL = SqlFile.of(__file__, erasures=ERASURES_SQL, response=RESPONSE)
+SQL = SqlFile.of(__file__, erasures=ERASURES_SQL, blob_rows=blob_rows.SQL, response=RESPONSE)
 READ = SQL["read"]
 READ_OPEN = SQL["read_open"]
 BEGIN = SQL["begin"]
@@ -26,6 +27,7 @@ FIND_RECORDS = SQL["find_records"]
 BLOBS_OF = SQL["blobs_of"]
 FORGET_ACTIONS = SQL["forget_actions"]
 AWAIT_BLOBS = SQL["await_blobs"]
+HASTEN_BLOBS = SQL["hasten_blobs"]
 AWAIT_GOING = SQL["await_going"]
 REMOVE_UPLOADS = SQL["remove_uploads"]
 FINISH = SQL["finish"]

@@ -131,6 +131,18 @@ WHERE b.tenant_id = %(tenant_id)s AND b.state <> 'live'
     AND b.due_at <= now() + interval '1 hour' AND b.state = 'deleting'
 ON CONFLICT DO NOTHING;
 
+-- hasten_blobs
+-- Bytes of records of the subject that were purged before: they still have their grace time, unless a record of another
+-- owner has the same bytes. `await_going` waits for them. The list of providers lets the index of contents answer.
+UPDATE context.blob b SET due_at = now()
+WHERE {{pages}} AND b.state = 'deleting' AND b.due_at > now()
+    AND {{blob_rows.owner_hash(%(subject)s)}} = ANY (b.owners_sha256)
+    AND NOT EXISTS (
+        SELECT FROM context.blob live
+        WHERE live.tenant_id = %(tenant_id)s AND live.sha256 = b.sha256 AND live.size_bytes = b.size_bytes
+            AND live.state = 'live' AND live.damaged_at IS NULL AND live.provider = ANY (%(providers)s::text[])
+    );
+
 -- remove_uploads
 WITH due AS (
     SELECT id FROM context.upload WHERE tenant_id = %(tenant_id)s AND subject = '=' || %(subject)s

@@ -526,7 +526,7 @@ class _Import:
                     raise
             if live_ids:
                 # The sweeper removes those of the new files that no record points to, because the record existed.
-                await blob_rows.release(transaction, live_ids, grace_s=0)
+                await blob_rows.release(transaction, [(live_id, "") for live_id in live_ids], grace_s=0)
             await self._save(transaction, run)
             return run
 

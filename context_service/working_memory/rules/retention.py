@@ -56,9 +56,9 @@ class Purges:
         if purged:
             await transaction.query(LET_GO, ([row.id for row in purged],))
             await self._passages.remove(transaction, purged)
-        blob_ids = {row.blob_id for row in purged if row.blob_id is not None}
-        if blob_ids:
-            await blob_rows.release(transaction, sorted(blob_ids), grace_s=self._blob_grace_s)
+        blobs = {(row.blob_id, row.owner_user_id) for row in purged if row.blob_id is not None}
+        if blobs:
+            await blob_rows.release(transaction, sorted(blobs), grace_s=self._blob_grace_s)
         return len(purged)
 
     async def purge_due(self, tenant: Tenant, *, count_max: int) -> int:

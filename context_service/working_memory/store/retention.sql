@@ -38,7 +38,7 @@ LIMIT %(count_max)s;
 -- purge_records
 WITH purged AS (
     DELETE FROM context.wm_record WHERE tenant_id = %(tenant_id)s AND id = ANY (%(ids)s)
-    RETURNING id, seq, entity_node_id, blob_id, memory_type, size_bytes, passage_count
+    RETURNING id, seq, entity_node_id, blob_id, owner_user_id, memory_type, size_bytes, passage_count
 ), vectors AS (
     DELETE FROM context.embedding
     WHERE tenant_id = %(tenant_id)s AND owner_kind = 'record' AND owner_id = ANY (%(ids)s)
@@ -51,7 +51,7 @@ WITH purged AS (
         jsonb_build_object('why', %(why)s::text, 'memory_type', memory_type, 'size_bytes', size_bytes)
     FROM purged
 )
-SELECT id, seq, entity_node_id, blob_id, passage_count FROM purged;
+SELECT id, seq, entity_node_id, blob_id, owner_user_id, passage_count FROM purged;
 
 -- let_go
 -- A statement after the purge: it sees messages that began to point at a record while the purge waited for its lock.

@@ -18,7 +18,15 @@ from context_service.erasure.rules import subjects
 from context_service.erasure.rules.subjects import SubjectEraser, begin
 from context_service.erasure.store.erasures import IS_OWED, RENEW
 from context_service.settings import Settings
-from contextkeep import AsyncContextClient, AsyncEntityClient, MessageInput, SubjectErasure, new_id
+from contextkeep import (
+    AsyncContextClient,
+    AsyncEntityClient,
+    FileInput,
+    MessageInput,
+    PartInput,
+    SubjectErasure,
+    new_id,
+)
 from contextkeep.errors import (
     ContextNotFound,
     HoldNotFound,
@@ -34,9 +42,11 @@ from service_runtime.postgres import Database, Row, Tenant
 from service_runtime.rpc.principal import ApiKeys
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Addresses, Urls
 from tests.context_service.erased import Entries, NoPages, eraser_of, purges_of
+from tests.media import png
 
 ADA = "ada@example.com"
 USERS = frozenset({"read", "write"})
+PICTURE = png(40, 30)
 
 
 @pytest.fixture
@@ -301,6 +311,38 @@ async def test_an_erasure_of_much_goes_in_steps_and_others_wait_for_one_of_them(
             assert removed[kind] == there_were[kind], kind
         assert not (await admin.erasures.plan(ADA)).counts
         assert not (await other.erasures.plan(ADA)).counts
+
+
+async def test_bytes_within_their_grace_go_with_their_owner_and_stay_without_an_erasure(
+    services: Addresses, context_settings: Settings
+):
+    """Backups rely on the grace time of deleted contexts and records; a user who is erased has none."""
+    async with AsyncContextClient(services.context, api_key="admin") as admin:
+        for key in ("ada", "bob"):
+            async with AsyncContextClient(services.context, api_key=key) as context:
+                picture = PartInput(file=FileInput(data=PICTURE + key.encode(), media_type="image/png"))
+                sent = await context.contexts.send(MessageInput(content="Look", parts=[picture]))
+                deleted = await context.contexts.delete(sent.context_id, now=True)
+                async with asyncio.timeout(60):
+                    while (await context.contexts.get_erasure(deleted.erasure_id)).finished_at is None:
+                        await asyncio.sleep(0.05)
+                for text in (f"a letter of {key}", "a form that both have"):
+                    record = await context.blobs.upload(text.encode(), name="letter.txt")
+                    await context.records.delete(record.working_memory_id, purge=True)
+        async with AsyncContextClient(services.context, api_key="bob") as context:
+            kept = await context.blobs.upload(b"a form that both have", name="letter.txt")
+        folder = context_settings.working_memory_storage_path
+        assert folder is not None
+        stored = {path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        mine = {PICTURE + b"ada", b"a letter of ada"}
+        assert {*mine, PICTURE + b"bob", b"a letter of bob", b"a form that both have"} <= stored
+
+        await finished(admin, await admin.erasures.erase(ADA))
+
+        left = {path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        assert not left & mine
+        assert {PICTURE + b"bob", b"a letter of bob"} <= left
+        assert await admin.blobs.get_content(kept) == b"a form that both have"
 
 
 async def test_a_pass_says_that_something_is_left_whatever_other_tenants_have(

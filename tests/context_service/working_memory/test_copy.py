@@ -7,6 +7,7 @@ import json
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -98,6 +99,24 @@ async def test_every_blob_is_read_from_its_new_provider(both: Settings, callers:
         assert files(both) == []
         assert (await caller.download(blob_key=stored[3].blob_key))[1] == CONTENTS[3]
         assert await copied(both) == Copied(to_do=BlobCount())  # again is harmless
+
+
+async def test_an_erasure_of_an_owner_finds_the_bytes_that_a_copy_left(both: Settings):
+    keys = {key: replace(PRINCIPAL, subject=key, user_id=key) for key in ("ada", "bob")}
+    async with (
+        context_service.app.running(both, callers=ApiKeys(keys)) as port,
+        grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
+    ):
+        for key in keys:
+            await Caller(f"127.0.0.1:{port}", channel, key).upload(f"a letter of {key}".encode())
+        await copied(both)
+        assert len(files(both)) == 2
+
+        await maintenance.erase_subject(both, "default", "ada", dry_run=False, on_progress=lambda *_: None)
+        await maintenance.sweep(both)
+        left = [path.read_bytes() for path in files(both)]
+        assert b"a letter of bob" in left
+        assert b"a letter of ada" not in left
 
 
 async def test_who_lives_in_a_database_that_is_down_is_left_out_and_the_rest_is_copied(

@@ -49,7 +49,7 @@ async def forget_record(database: Database, working_memory_id: str) -> Any:
 
 async def release(database: Database, blob_id: Any, *, grace_s: float) -> bool:
     async def work(transaction: Transaction) -> bool:
-        return bool(await blob_rows.release(transaction, [blob_id], grace_s=grace_s))
+        return bool(await blob_rows.release(transaction, [(blob_id, "")], grace_s=grace_s))
 
     return await database.tenant(PRINCIPAL.tenant_id).transaction(work)
 

@@ -106,11 +106,17 @@ async def is_used(tenant: Tenant, blob_id: UUID) -> bool:
     return bool(await tenant.query(_IS_USED, (tenant.tenant_id, blob_id)))
 
 
-async def release(transaction: Transaction, blob_ids: Sequence[UUID], *, grace_s: float) -> int:
-    """Hand to the sweeper, due after `grace_s`, the blobs that no record points to; return how many."""
-    ids = list(blob_ids)
+async def release(transaction: Transaction, blobs: Sequence[tuple[UUID, str]], *, grace_s: float) -> int:
+    """Hand to the sweeper, due after `grace_s`, the blobs that no record points to; return how many.
+
+    Args:
+        transaction: The transaction that removed the records.
+        blobs: The ids of blobs, each with the owner of a record that pointed to it; an empty owner is nobody.
+        grace_s: Seconds that the bytes stay.
+    """
+    ids = [blob_id for blob_id, _ in blobs]
     await transaction.query(_LOCK, (transaction.tenant_id, ids))
-    parameters = {"ids": ids, "grace": timedelta(seconds=grace_s)}
+    parameters = {"ids": ids, "owners": [owner for _, owner in blobs], "grace": timedelta(seconds=grace_s)}
     return len(await transaction.query(_RELEASE, parameters))
 
 

@@ -32,8 +32,15 @@ SELECT id FROM context.blob WHERE tenant_id = %s AND id = %s AND state IN ('part
 -- references that were committed while this one waited.
 SELECT id FROM context.blob WHERE tenant_id = %s AND id = ANY (%s) AND state = 'live' ORDER BY id FOR UPDATE;
 
+-- owner_hash(owner)
+sha256(convert_to(%(tenant_id)s::uuid::text || {{owner}}, 'UTF8'))
+
 -- release
-UPDATE context.blob b SET state = 'deleting', due_at = now() + %(grace)s
+UPDATE context.blob b SET state = 'deleting', due_at = now() + %(grace)s, owners_sha256 = ARRAY(
+    SELECT DISTINCT {{owner_hash(last.owner)}}
+    FROM unnest(%(ids)s::uuid[], %(owners)s::text[]) last (id, owner)
+    WHERE last.id = b.id AND last.owner <> ''
+)
 WHERE b.tenant_id = %(tenant_id)s AND b.id = ANY (%(ids)s) AND b.state = 'live'
     AND NOT context.has_records(b.id)
 RETURNING b.id;

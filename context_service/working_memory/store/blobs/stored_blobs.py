@@ -13,13 +13,14 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from context_service.blobs.storage import StoredBlob
+from context_service.working_memory.store.blobs.blob_rows import SQL as BLOB_ROWS_SQL
 from service_runtime.postgres import Row, Tenant, Transaction
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied
 
 _PAGE = 100
 
-SQL = SqlFile.of(__file__)
+SQL = SqlFile.of(__file__, blob_rows=BLOB_ROWS_SQL)
 _LIST_BLOBS = SQL["list_blobs"]
 _COUNT_BLOBS = SQL["count_blobs"]
 _KNOWN_KEYS = SQL["known_keys"]
@@ -30,7 +31,6 @@ _HOLD_SAME_CONTENT_THERE = SQL["hold_same_content_there"]
 _LOCK_RECORDS_OF_BLOB = SQL["lock_records_of_blob"]
 _LOCK_LIVE_BLOB = SQL["lock_live_blob"]
 _MOVE_RECORDS = SQL["move_records"]
-_LET_GO = SQL["let_go"]
 _LET_GO_UNREFERENCED = SQL["let_go_unreferenced"]
 _MARK_DAMAGED = SQL["mark_damaged"]
 _MARK_SOUND = SQL["mark_sound"]
@@ -150,9 +150,9 @@ async def move_records(
         "provider": provider,
         "principal": principal,
         "details": Jsonb(details),
+        "grace": timedelta(seconds=grace_s),
     }
     (row,) = await transaction.query(_MOVE_RECORDS, parameters)
-    await transaction.query(_LET_GO, (timedelta(seconds=grace_s), transaction.tenant_id, from_id))
     moved: int = row.records
     return moved
 

@@ -45,19 +45,21 @@ SELECT id FROM context.wm_record WHERE tenant_id = %s AND blob_id = %s ORDER BY 
 SELECT id FROM context.blob WHERE tenant_id = %s AND id = %s AND state = 'live' FOR UPDATE;
 
 -- move_records
--- The version stays, since the place of the bytes is not a field that callers write.
+-- The version stays, since the place of the bytes is not a field that callers write. The old blob goes to the sweeper.
 WITH moved AS (
     UPDATE context.wm_record SET blob_id = %(to_id)s, provider = %(provider)s
     WHERE tenant_id = %(tenant_id)s AND blob_id = %(from_id)s
-    RETURNING id, entity_node_id
+    RETURNING id, entity_node_id, owner_user_id
+), let_go AS (
+    UPDATE context.blob SET state = 'deleting', due_at = now() + %(grace)s, owners_sha256 = ARRAY(
+        SELECT DISTINCT {{blob_rows.owner_hash(owner_user_id)}} FROM moved WHERE owner_user_id <> ''
+    )
+    WHERE tenant_id = %(tenant_id)s AND id = %(from_id)s AND state = 'live'
 ), logged AS (
     INSERT INTO context.action (tenant_id, record_id, entity_node_id, created_at, kind, principal, details)
     SELECT %(tenant_id)s, id, entity_node_id, clock_timestamp(), 'moved', %(principal)s, %(details)s FROM moved
 )
 SELECT count(*) AS records FROM moved;
-
--- let_go
-UPDATE context.blob SET state = 'deleting', due_at = now() + %s WHERE tenant_id = %s AND id = %s AND state = 'live';
 
 -- let_go_unreferenced
 UPDATE context.blob b SET state = 'deleting', due_at = now() + %s
