@@ -23,6 +23,7 @@ from entity_service.rules.erase_owned import OwnedNodes
 from entity_service.rules.export_graph import GraphExport
 from entity_service.rules.import_graph import GraphImport
 from entity_service.rules.list_changes import ChangeFeed
+from entity_service.rules.query_facets import FacetQueries
 from entity_service.rules.search_nodes import Search
 from entity_service.rules.traverse import Traversal
 from entity_service.rules.write_graph import GraphWrites
@@ -35,6 +36,7 @@ from entity_service.store.progress import Timelines
 from entity_service.wire import changes as change_wire
 from entity_service.wire import edges as edge_wire
 from entity_service.wire import embeddings as embedding_wire
+from entity_service.wire import facets as facet_wire
 from entity_service.wire import fields as field_wire
 from entity_service.wire import nodes as node_wire
 from entity_service.wire import owned as owned_wire
@@ -72,6 +74,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         timelines: Timelines,
         embeddings: EmbeddingStore,
         search: Search,
+        facets: FacetQueries,
         graph_import: GraphImport,
         graph_export: GraphExport,
         counts: Counts,
@@ -91,6 +94,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         self._timelines = timelines
         self._embeddings = embeddings
         self._search = search
+        self._facets = facets
         self._import = graph_import
         self._export = graph_export
         self._counts = counts
@@ -282,6 +286,17 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         """Count nodes."""
         node_filter = await self._parse(search_wire.node_filter, request.filter)
         return pb.CountNodesResponse(count=await self._search.count(principal(), node_filter))
+
+    async def ListFacets(self, request: pb.ListFacetsRequest, context: Context) -> pb.ListFacetsResponse:
+        """List the fields of nodes by type."""
+        graph_name, type_name = facet_wire.facets_of(request, self._limits)
+        found = await self._facets.fields(principal(), graph_name=graph_name, type_name=type_name)
+        return facet_wire.facet_list(found)
+
+    async def QueryFacets(self, request: pb.QueryFacetsRequest, context: Context) -> pb.QueryFacetsResponse:
+        """Answer a structured question about nodes."""
+        query = await self._parse(facet_wire.facet_query, request)
+        return facet_wire.facet_answer(query, await self._facets.answer(principal(), query))
 
     async def ListGraphs(self, request: pb.ListGraphsRequest, context: Context) -> pb.ListGraphsResponse:
         """List the graphs and how much is in them."""

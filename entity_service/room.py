@@ -17,6 +17,7 @@ from entity_service.rules.export_graph import GraphExport
 from entity_service.rules.first_statistics import FirstStatistics
 from entity_service.rules.import_graph import GraphImport
 from entity_service.rules.list_changes import ChangeFeed, ChangeSweep
+from entity_service.rules.query_facets import FacetQueries
 from entity_service.rules.search_nodes import Search
 from entity_service.rules.settle_edges import EdgeSettling
 from entity_service.rules.sweep_requests import RequestSweep
@@ -26,6 +27,7 @@ from entity_service.settings import Settings
 from entity_service.store.counts import Counts
 from entity_service.store.edges import EdgeStore
 from entity_service.store.embeddings import EmbeddingStore
+from entity_service.store.facets import FacetStore
 from entity_service.store.node_io import NodeIOStore
 from entity_service.store.nodes import GraphStore
 from entity_service.store.progress import Timelines
@@ -75,6 +77,7 @@ def _servicer(database: Database, limits: Limits, eraser: OwnedEraser) -> Entity
     """Return the servicer, with every rule and store that it calls."""
     writes = GraphWrites(database)
     traversal = Traversal(database)
+    search = Search(database, traversal)
     return EntityGraphServicer(
         writes=writes,
         changes=NodeChanges(database, document_bytes_max=limits.document_bytes_max),
@@ -85,7 +88,8 @@ def _servicer(database: Database, limits: Limits, eraser: OwnedEraser) -> Entity
         node_io=NodeIOStore(database),
         timelines=Timelines(database),
         embeddings=EmbeddingStore(database),
-        search=Search(database, traversal),
+        search=search,
+        facets=FacetQueries(search, FacetStore(database)),
         graph_import=GraphImport(writes),
         graph_export=GraphExport(database),
         counts=Counts(database),

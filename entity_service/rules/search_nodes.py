@@ -7,6 +7,8 @@ parameters; the text around them is made of the constants here and of `service_r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from entity_service.model.nodes import Node
 from entity_service.model.search import ConnectedTo, NodeFilter, NodePage, NodeSearch
@@ -57,7 +59,7 @@ class Search:
             **order._asdict(),
             "order": order_by_sql(search),
             "after": after_sql(tenant, search, bindings),
-            "filter": await self._filter(principal, search.filter, bindings),
+            "filter": await self.condition(principal, search.filter, bindings),
         }
         parameters = {
             **bindings.values,
@@ -85,14 +87,46 @@ class Search:
         """Return the number of nodes that match; errors as of `page`."""
         tenant = self._database.of(principal)
         bindings = Bindings()
-        statement = count_statement(await self._filter(principal, node_filter, bindings))
+        statement = count_statement(await self.condition(principal, node_filter, bindings))
         parameters = {**bindings.values}
         with refusing_json_path():
             (row,) = await tenant.query(statement, parameters, named=False, ad_hoc=True)
         count: int = row[0]
         return count
 
-    async def _filter(self, principal: Principal, node_filter: NodeFilter, bindings: Bindings) -> str:
+    async def first(
+        self,
+        principal: Principal,
+        search: NodeSearch,
+        conditions: Sequence[str],
+        bindings: Bindings,
+        *,
+        graph_name: str,
+    ) -> tuple[list[Node], int]:
+        """Return the first nodes of a search that also meet further conditions, and the number of all.
+
+        Args:
+            principal: The caller.
+            search: The search; its page token is not used.
+            conditions: The further conditions, as SQL.
+            bindings: The parameters of the conditions.
+            graph_name: The graph that the conditions name.
+
+        Raises:
+            InvalidArgument: a condition is malformed, or there is no such field.
+        """
+        tenant = self._database.of(principal)
+        order = order_of(search, bindings)
+        condition = " AND ".join([await self.condition(principal, search.filter, bindings), *conditions])
+        parts = {**order._asdict(), "order": order_by_sql(search), "after": "TRUE", "filter": condition}
+        parameters = {**bindings.values, "graph_name": graph_name}
+        page = {"rows": search.page_size, "bytes_max": PAGE_BYTES_MAX}
+        rows = await tenant.query(page_statement(parts), {**parameters, **page}, named=False, ad_hoc=True)
+        if rows:
+            return [Node._make(row[4:]) for row in rows], rows[0][0]
+        return [], 0
+
+    async def condition(self, principal: Principal, node_filter: NodeFilter, bindings: Bindings) -> str:
         """Return the condition of a filter, as SQL."""
         parts = []
         if node_filter.graph_name:

@@ -56,6 +56,15 @@ def test_what_is_in_graphs_is_counted(run: Run, answer: Answer, name: str):
     assert (none.exit_code, none.stdout, none.stderr) == (0, "", "nothing found\n")
 
 
+def test_nodes_are_counted_by_group_at_the_command_line(run: Run, answer: Answer, name: str):
+    assert run(f"graph ask --graph {name} --group-by type --raw").exit_code == 0
+    asked = answer(f"graph ask --graph {name} --group-by in:Contains --measure count(created_at)")
+    assert [(group["node_count"], group["values"][0]["value"]) for group in asked["groups"]] == [(1, 1)]
+    assert (asked["node_count"], asked["ungrouped_count"]) == (2, 1)
+    assert run(f"graph ask --graph {name} --without-edge in:Contains --raw").stdout.count("\n") == 1
+    assert "out:Contains" in run(f"graph fields --graph {name} --raw").stdout
+
+
 def test_what_changed_is_listed_from_a_place_on(run: Run, answer: Answer):
     place = answer("graph changes --start")["next_place"]
     ids = [answer(f"node create Customer --graph changes-{n}")["id"] for n in range(3)]

@@ -42,6 +42,40 @@ RAG_TOOLS = (
         fixed={"with_content": True},
     ),
     Tool(
+        name="rag_list_facets",
+        context_type="RAG",
+        rpc="/contextkeep.entity.v1.EntityGraph/ListFacets",
+        description="Lists the types of nodes with their fields, examples and edges. Call it before rag_query_facets.",
+        arguments={"type_name": Argument(), "graph_name": Argument()},
+        rows="types",
+    ),
+    Tool(
+        name="rag_query_facets",
+        context_type="RAG",
+        rpc="/contextkeep.entity.v1.EntityGraph/QueryFacets",
+        description="Counts, sums and ranks nodes exactly. Use it for how many, how much, which is the largest or the "
+        "latest, due before, and without; searches show only some nodes. If skipped or ungrouped_count is not 0, say "
+        "that the answer leaves these out.",
+        arguments={
+            "where": Argument(
+                path="condition_json",
+                description='Such as {"type": "Invoice", "data.due": {"$lt": "2027-01-01"}}; operators as in wm_query. '
+                "$lt orders texts by letters: dates only if the field's kind is date.",
+            ),
+            "with_edges": Argument(description='Edges that nodes must have: "out:Placed", "in:Placed".'),
+            "without_edges": Argument(description="Edges that nodes must not have."),
+            "group_by": Argument(description='A field, "data.country", or an edge, for the node at its other end.'),
+            "measures": Argument(
+                description='Such as "sum(data.amount)"; also count, avg, min, max. Group by the currency, if any.'
+            ),
+            "order_by": Argument(description='A field; of groups: a measure, "nodes" or "group".'),
+            "descending": Argument(description="Largest first."),
+            "limit": limit(20, 200),
+            "graph_name": Argument(),
+            "include_archived": Argument(),
+        },
+    ),
+    Tool(
         name="rag_search_nodes",
         context_type="RAG",
         rpc="/contextkeep.entity.v1.EntityGraph/SearchNodes",

@@ -62,6 +62,8 @@ READING = [
     "context_search",
     "history_chat",
     "history_entity",
+    "rag_list_facets",
+    "rag_query_facets",
     "rag_search_nodes",
     "rag_search_records",
     "rag_similar_nodes",

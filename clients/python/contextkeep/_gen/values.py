@@ -163,11 +163,17 @@ from contextkeep._gen.values_entity_graph import Edge
 from contextkeep._gen.values_entity_graph import Envelope
 from contextkeep._gen.values_entity_graph import EnvelopeStatus
 from contextkeep._gen.values_entity_graph import EnvelopeType
+from contextkeep._gen.values_entity_graph import FacetAnswer
+from contextkeep._gen.values_entity_graph import FacetGroup
+from contextkeep._gen.values_entity_graph import FacetList
+from contextkeep._gen.values_entity_graph import FacetValue
 from contextkeep._gen.values_entity_graph import Node
+from contextkeep._gen.values_entity_graph import NodeField
 from contextkeep._gen.values_entity_graph import NodeIO
 from contextkeep._gen.values_entity_graph import OnExisting
 from contextkeep._gen.values_entity_graph import OwnedNodes
 from contextkeep._gen.values_entity_graph import TraverseColumn
+from contextkeep._gen.values_entity_graph import TypeFacets
 
 __all__ = [
     "AdministrativeCall",
@@ -224,8 +230,12 @@ __all__ = [
     "ExplainedHit",
     "ExplainedPack",
     "Facet",
+    "FacetAnswer",
+    "FacetGroup",
     "FacetKind",
+    "FacetList",
     "FacetSource",
+    "FacetValue",
     "FileDelivery",
     "FoldReceipt",
     "ForkInheritance",
@@ -265,6 +275,7 @@ __all__ = [
     "MessageTrace",
     "ModelUse",
     "Node",
+    "NodeField",
     "NodeIO",
     "NodeTrial",
     "OnExisting",
@@ -327,6 +338,7 @@ __all__ = [
     "TracedSentence",
     "TraverseColumn",
     "TriedDefinition",
+    "TypeFacets",
     "UnreadRecord",
     "Upload",
     "Usage",

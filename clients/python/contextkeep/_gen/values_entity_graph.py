@@ -339,3 +339,162 @@ class Envelope(EnvelopeBase):
             created_at=time_of(message.created_at),
             created_by=message.created_by,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class NodeField(Value):
+    """A field that nodes have in their data."""
+
+    # The path, as conditions and QueryFacets take it: "data.amount".
+    field: str = ""
+    # The kinds of its values: number, text, date (a text that begins like 2027-01-31), boolean, list, null.
+    kinds: tuple[str, ...] = ()
+    # The nodes that have the field, of those that were read.
+    node_count: int = 0
+    # Up to three of its values, cut to 60 characters.
+    examples: tuple[str, ...] = ()
+
+    @classmethod
+    def from_proto(cls, message: pb.NodeField) -> NodeField:
+        """Return the value of a message."""
+        return cls(
+            field=message.field,
+            kinds=tuple(message.kinds),
+            node_count=message.node_count,
+            examples=tuple(message.examples),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TypeFacets(Value):
+    """The fields and edges of the nodes of one type."""
+
+    type_name: str = ""
+    # The nodes of the type.
+    node_count: int = 0
+    # The nodes that were read for `fields`. Edges are those of 20 of them.
+    sampled_count: int = 0
+    # The fields that most of these nodes have come first; at most 100 of them.
+    fields: tuple[NodeField, ...] = ()
+    # The edges, as QueryFacets takes them: "out:Placed" leads from such a node, "in:Placed" leads to it.
+    edges: tuple[str, ...] = ()
+
+    @classmethod
+    def from_proto(cls, message: pb.TypeFacets) -> TypeFacets:
+        """Return the value of a message."""
+        return cls(
+            type_name=message.type_name,
+            node_count=message.node_count,
+            sampled_count=message.sampled_count,
+            fields=tuple(map(NodeField.from_proto, message.fields)),
+            edges=tuple(message.edges),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FacetList(Value):
+    """The types of nodes of a graph, with their fields."""
+
+    # The types with the most nodes come first.
+    types: tuple[TypeFacets, ...] = ()
+    # There are more than 50 types; the others are left out.
+    is_cut: bool = False
+
+    @classmethod
+    def from_proto(cls, message: pb.ListFacetsResponse) -> FacetList:
+        """Return the value of a message."""
+        return cls(
+            types=tuple(map(TypeFacets.from_proto, message.types)),
+            is_cut=message.is_cut,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FacetValue(Value):
+    """A measure of a group."""
+
+    measure: str = ""
+    # The result, as JSON. Empty: no node has a value that the measure can use.
+    value_json: str = ""
+    # The nodes whose values were used.
+    counted: int = 0
+    # The nodes that have a value which the measure cannot use, such as a text for `sum`. If it is not 0, the result
+    # does not cover the whole group.
+    skipped: int = 0
+    # The node that has the minimum or maximum; of several nodes, the first by id.
+    node_id: str = ""
+    node_name: str = ""
+    _value: Any = kept()
+
+    @property
+    def value(self) -> Any:
+        """Return `value_json`, parsed; None if it is empty."""
+        return self._kept("_value", self.value_json)
+
+    @classmethod
+    def from_proto(cls, message: pb.FacetValue) -> FacetValue:
+        """Return the value of a message."""
+        return cls(
+            measure=message.measure,
+            value_json=message.value_json,
+            counted=message.counted,
+            skipped=message.skipped,
+            node_id=message.node_id,
+            node_name=message.node_name,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FacetGroup(Value):
+    """The nodes with one value of a field, or with an edge of one node."""
+
+    # The value, as JSON. Texts are cut to 256 characters. Empty: the group of all nodes, or a node.
+    value_json: str = ""
+    # The node at the other end of the edge. Empty if nodes are grouped by a field.
+    node_id: str = ""
+    node_name: str = ""
+    node_count: int = 0
+    # In the order of the measures.
+    values: tuple[FacetValue, ...] = ()
+    _value: Any = kept()
+
+    @property
+    def value(self) -> Any:
+        """Return `value_json`, parsed; None if it is empty."""
+        return self._kept("_value", self.value_json)
+
+    @classmethod
+    def from_proto(cls, message: pb.FacetGroup) -> FacetGroup:
+        """Return the value of a message."""
+        return cls(
+            value_json=message.value_json,
+            node_id=message.node_id,
+            node_name=message.node_name,
+            node_count=message.node_count,
+            values=tuple(map(FacetValue.from_proto, message.values)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FacetAnswer(Value):
+    """The answer to a structured question: nodes or groups."""
+
+    # The first nodes, if neither `group_by` nor `measures` was given.
+    nodes: tuple[Node, ...] = ()
+    groups: tuple[FacetGroup, ...] = ()
+    # The nodes that match.
+    node_count: int = 0
+    group_count: int = 0
+    # The nodes that are in no group: they have no such edge, or no text, number or boolean at the field.
+    ungrouped_count: int = 0
+
+    @classmethod
+    def from_proto(cls, message: pb.QueryFacetsResponse) -> FacetAnswer:
+        """Return the value of a message."""
+        return cls(
+            nodes=tuple(map(Node.from_proto, message.nodes)),
+            groups=tuple(map(FacetGroup.from_proto, message.groups)),
+            node_count=message.node_count,
+            group_count=message.group_count,
+            ungrouped_count=message.ungrouped_count,
+        )

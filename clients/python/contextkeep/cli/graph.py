@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import click
 
-from contextkeep.cli._base import Session, command, graph_option, limit_option
+from contextkeep.cli._base import JSON_OBJECT, Session, command, graph_option, limit_option
 from contextkeep.cli._output import Format, Output, progress
 from contextkeep.values import Change, ExportedGraph
 
@@ -163,3 +164,71 @@ def _print_lines(session: Session, graph_name: str) -> None:
             if on_progress is not None:
                 on_progress(written_bytes, None)
     stdout.flush()
+
+
+@command(
+    click.option("--type", "type_name", default="", help="Only this type of node, such as Invoice."),
+    _GRAPH,
+    name="fields",
+    group=graph,
+    example="contextkeep graph fields --type Session",
+)
+def fields(session: Session, output: Output, *, type_name: str, graph_name: str) -> None:
+    """List the types of nodes with the fields of their data.
+
+    Use it to learn which fields and edges `contextkeep graph ask` can count, sum and sort by.
+    """
+    listed = session.graph.graph.list_facets(type_name=type_name, graph_name=graph_name)
+    if output.format is Format.JSON:
+        output.one(listed)
+        return
+    rows = [
+        {"type": kind.type_name, "field": field.field, "kinds": ", ".join(field.kinds), "nodes": field.node_count}
+        for kind in listed.types
+        for field in kind.fields
+    ]
+    edges = [{"type": kind.type_name, "field": edge, "kinds": "edge"} for kind in listed.types for edge in kind.edges]
+    output.many([*rows, *edges], "type", "field", "kinds", "nodes")
+
+
+@command(
+    click.option("--where", "condition", type=JSON_OBJECT, help="Condition as JSON, or @FILE; see docs/search.md."),
+    click.option("--with-edge", "with_edges", multiple=True, help="Only nodes with such an edge: out:Placed."),
+    click.option("--without-edge", "without_edges", multiple=True, help="Only nodes without such an edge: in:Owns."),
+    click.option("--group-by", default="", help="Field, such as data.country, or edge, such as in:Placed."),
+    click.option("--measure", "measures", multiple=True, help="Such as 'sum(data.amount)'; also count, avg, min, max."),
+    click.option("--order-by", default="", help="Field; of groups a measure, nodes or group. With a - for descending."),
+    click.option("--archived", "include_archived", is_flag=True, help="Include archived nodes."),
+    click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Nodes or groups."),
+    _GRAPH,
+    name="ask",
+    group=graph,
+    example="""
+contextkeep graph ask --where '{"type": "Session"}' --order-by -created_at --limit 1
+contextkeep graph ask --group-by type --measure 'max(created_at)'
+""",
+)
+def ask(session: Session, output: Output, *, order_by: str, **question: Any) -> None:
+    """Count, sum and rank nodes exactly, in all or by group.
+
+    Use it for questions such as how many, how much, which is the largest, due before, and without.
+    """
+    answer = session.graph.graph.query_facets(
+        order_by=order_by.removeprefix("-"), descending=order_by.startswith("-"), **question
+    )
+    if output.format is Format.JSON:
+        output.one(answer)
+        return
+    if not (question["group_by"] or question["measures"]):
+        output.many(answer.nodes, "id", "general_type_name", "name", "status")
+        return
+    rows = [
+        {
+            "group": group.node_name or group.node_id or (group.value if group.value_json else "all"),
+            "nodes": group.node_count,
+            **{value.measure: value.value for value in group.values},
+            "left_out": sum(value.skipped for value in group.values),
+        }
+        for group in answer.groups
+    ]
+    output.many(rows, "group", "nodes", *question["measures"], "left_out")

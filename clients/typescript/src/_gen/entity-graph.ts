@@ -290,6 +290,137 @@ export function similarNodeOf(message: pb.SimilarNode): SimilarNode {
   };
 }
 
+/** The types of nodes of a graph, with their fields. */
+export interface FacetList {
+  /** The types with the most nodes come first. */
+  types: TypeFacets[];
+  /** There are more than 50 types; the others are left out. */
+  isCut: boolean;
+}
+
+export function facetListOf(message: pb.ListFacetsResponse): FacetList {
+  return {
+    types: message.types.map(typeFacetsOf),
+    isCut: message.isCut,
+  };
+}
+
+/** The fields and edges of the nodes of one type. */
+export interface TypeFacets {
+  typeName: string;
+  /** The nodes of the type. */
+  nodeCount: number;
+  /** The nodes that were read for `fields`. Edges are those of 20 of them. */
+  sampledCount: number;
+  /** The fields that most of these nodes have come first; at most 100 of them. */
+  fields: NodeField[];
+  /** The edges, as graph.queryFacets takes them: "out:Placed" leads from such a node, "in:Placed" leads to it. */
+  edges: string[];
+}
+
+export function typeFacetsOf(message: pb.TypeFacets): TypeFacets {
+  return {
+    typeName: message.typeName,
+    nodeCount: Number(message.nodeCount),
+    sampledCount: Number(message.sampledCount),
+    fields: message.fields.map(nodeFieldOf),
+    edges: message.edges,
+  };
+}
+
+/** A field that nodes have in their data. */
+export interface NodeField {
+  /** The path, as conditions and graph.queryFacets take it: "data.amount". */
+  field: string;
+  /** The kinds of its values: number, text, date (a text that begins like 2027-01-31), boolean, list, null. */
+  kinds: string[];
+  /** The nodes that have the field, of those that were read. */
+  nodeCount: number;
+  /** Up to three of its values, cut to 60 characters. */
+  examples: string[];
+}
+
+export function nodeFieldOf(message: pb.NodeField): NodeField {
+  return {
+    field: message.field,
+    kinds: message.kinds,
+    nodeCount: Number(message.nodeCount),
+    examples: message.examples,
+  };
+}
+
+/** The answer to a structured question: nodes or groups. */
+export interface FacetAnswer {
+  /** The first nodes, if neither `groupBy` nor `measures` was given. */
+  nodes: Node[];
+  groups: FacetGroup[];
+  /** The nodes that match. */
+  nodeCount: number;
+  groupCount: number;
+  /** The nodes that are in no group: they have no such edge, or no text, number or boolean at the field. */
+  ungroupedCount: number;
+}
+
+export function facetAnswerOf(message: pb.QueryFacetsResponse): FacetAnswer {
+  return {
+    nodes: message.nodes.map(nodeOf),
+    groups: message.groups.map(facetGroupOf),
+    nodeCount: Number(message.nodeCount),
+    groupCount: Number(message.groupCount),
+    ungroupedCount: Number(message.ungroupedCount),
+  };
+}
+
+/** The nodes with one value of a field, or with an edge of one node. */
+export interface FacetGroup {
+  /** The value, as JSON. Texts are cut to 256 characters. Empty: the group of all nodes, or a node. */
+  value: unknown;
+  /** The node at the other end of the edge. Empty if nodes are grouped by a field. */
+  nodeId: string;
+  nodeName: string;
+  nodeCount: number;
+  /** In the order of the measures. */
+  values: FacetValue[];
+}
+
+export function facetGroupOf(message: pb.FacetGroup): FacetGroup {
+  return {
+    value: message.valueJson ? parseJson(message.valueJson) : undefined,
+    nodeId: message.nodeId,
+    nodeName: message.nodeName,
+    nodeCount: Number(message.nodeCount),
+    values: message.values.map(facetValueOf),
+  };
+}
+
+/** A measure of a group. */
+export interface FacetValue {
+  measure: string;
+  /** The result, as JSON. Empty: no node has a value that the measure can use. */
+  value: unknown;
+  /** The nodes whose values were used. */
+  counted: number;
+  /**
+   * The nodes that have a value which the measure cannot use, such as a text for `sum`. If it is not 0, the result does
+   * not cover the whole group.
+   */
+  skipped: number;
+  /** The node that has the minimum or maximum; of several nodes, the first by id. */
+  nodeId: string;
+  nodeName: string;
+}
+
+export function facetValueOf(message: pb.FacetValue): FacetValue {
+  return {
+    measure: message.measure,
+    value: message.valueJson ? parseJson(message.valueJson) : undefined,
+    counted: Number(message.counted),
+    skipped: Number(message.skipped),
+    nodeId: message.nodeId,
+    nodeName: message.nodeName,
+  };
+}
+
 /** The size of a graph. */
 export interface GraphCount {
   graphName: string;

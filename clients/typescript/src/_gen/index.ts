@@ -5,7 +5,7 @@ export type { AdministrativeCall, ApiKey, BackgroundWork, Caller, CreatedKey, Jo
 export type { Agent, AgentCallers, ProviderNames } from "./agents.js";
 export type { AgentTemplate } from "./agent-templates.js";
 export type { AnsweredProvider, ContextProvider, ExpandedRef, ExplainedHit, HitSource, LastTest, ProviderHits, ProviderPolicy, ProviderStatus, QueriedContext, QueryAnswer, QueryEvent, QueryHit, QueryPolicy, WorkspaceTarget } from "./context-query.js";
-export type { AppendedEnvelope, Change, ChangePage, Edge, EdgeTypeCount, Embedding, Envelope, ExportPage, FoundEdges, FoundNodes, GraphCount, NamedNode, Node, NodeIO, OwnedNodes, ReachedBy, RowCount, SimilarNode, StoredIO, TraversedNode, WrittenGraph, WrittenRow } from "./entity-graph.js";
+export type { AppendedEnvelope, Change, ChangePage, Edge, EdgeTypeCount, Embedding, Envelope, ExportPage, FacetAnswer, FacetGroup, FacetList, FacetValue, FoundEdges, FoundNodes, GraphCount, NamedNode, Node, NodeField, NodeIO, OwnedNodes, ReachedBy, RowCount, SimilarNode, StoredIO, TraversedNode, TypeFacets, WrittenGraph, WrittenRow } from "./entity-graph.js";
 export type { AppliedSettings, ContextSetting } from "./context-settings.js";
 export type { ArchivePart, ImportConflict, ImportedArchive, ImportedRows } from "./transfer.js";
 export type { Artifact } from "./artifacts.js";

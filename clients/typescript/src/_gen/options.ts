@@ -6,7 +6,7 @@ export type { AppendOptions, ContextChanges, ContextFilter, ContextsFindOptions,
 export type { ArtifactInput, ContextInput, EdgeInput, FacetFields, MessageInput, NewDocument, NodeInput, ProviderSelection, QueryOrder, RecallFilter, RecallOptions, SampleNode, StateEntryInput, StateEntryName } from "./inputs.js";
 export type { Billed, ForkOptions, WindowChanges, WindowOptions } from "./nouns/windows.js";
 export type { ContextSettingsPutOptions } from "./nouns/context-settings.js";
-export type { GraphListEdgesOptions, NewNode, NewRows } from "./nouns/graph.js";
+export type { GraphListEdgesOptions, GraphQueryFacetsOptions, NewNode, NewRows } from "./nouns/graph.js";
 export type { HistoryAssembleOptions, HistoryFormattedOptions } from "./nouns/history.js";
 export type { KeyFields } from "./nouns/keys.js";
 export type { KnowledgeBaseFields } from "./nouns/knowledge-bases.js";

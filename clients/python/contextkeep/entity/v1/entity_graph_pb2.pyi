@@ -776,6 +776,116 @@ class CountNodesResponse(_message.Message):
     count: int
     def __init__(self, count: _Optional[int] = ...) -> None: ...
 
+class ListFacetsRequest(_message.Message):
+    __slots__ = ("graph_name", "type_name")
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    TYPE_NAME_FIELD_NUMBER: _ClassVar[int]
+    graph_name: str
+    type_name: str
+    def __init__(self, graph_name: _Optional[str] = ..., type_name: _Optional[str] = ...) -> None: ...
+
+class ListFacetsResponse(_message.Message):
+    __slots__ = ("types", "is_cut")
+    TYPES_FIELD_NUMBER: _ClassVar[int]
+    IS_CUT_FIELD_NUMBER: _ClassVar[int]
+    types: _containers.RepeatedCompositeFieldContainer[TypeFacets]
+    is_cut: bool
+    def __init__(self, types: _Optional[_Iterable[_Union[TypeFacets, _Mapping]]] = ..., is_cut: _Optional[bool] = ...) -> None: ...
+
+class TypeFacets(_message.Message):
+    __slots__ = ("type_name", "node_count", "sampled_count", "fields", "edges")
+    TYPE_NAME_FIELD_NUMBER: _ClassVar[int]
+    NODE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SAMPLED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FIELDS_FIELD_NUMBER: _ClassVar[int]
+    EDGES_FIELD_NUMBER: _ClassVar[int]
+    type_name: str
+    node_count: int
+    sampled_count: int
+    fields: _containers.RepeatedCompositeFieldContainer[NodeField]
+    edges: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, type_name: _Optional[str] = ..., node_count: _Optional[int] = ..., sampled_count: _Optional[int] = ..., fields: _Optional[_Iterable[_Union[NodeField, _Mapping]]] = ..., edges: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class NodeField(_message.Message):
+    __slots__ = ("field", "kinds", "node_count", "examples")
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    NODE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+    field: str
+    kinds: _containers.RepeatedScalarFieldContainer[str]
+    node_count: int
+    examples: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, field: _Optional[str] = ..., kinds: _Optional[_Iterable[str]] = ..., node_count: _Optional[int] = ..., examples: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class QueryFacetsRequest(_message.Message):
+    __slots__ = ("graph_name", "condition_json", "include_archived", "with_edges", "without_edges", "group_by", "measures", "order_by", "descending", "limit")
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    CONDITION_JSON_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    WITH_EDGES_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_EDGES_FIELD_NUMBER: _ClassVar[int]
+    GROUP_BY_FIELD_NUMBER: _ClassVar[int]
+    MEASURES_FIELD_NUMBER: _ClassVar[int]
+    ORDER_BY_FIELD_NUMBER: _ClassVar[int]
+    DESCENDING_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    graph_name: str
+    condition_json: str
+    include_archived: bool
+    with_edges: _containers.RepeatedScalarFieldContainer[str]
+    without_edges: _containers.RepeatedScalarFieldContainer[str]
+    group_by: str
+    measures: _containers.RepeatedScalarFieldContainer[str]
+    order_by: str
+    descending: bool
+    limit: int
+    def __init__(self, graph_name: _Optional[str] = ..., condition_json: _Optional[str] = ..., include_archived: _Optional[bool] = ..., with_edges: _Optional[_Iterable[str]] = ..., without_edges: _Optional[_Iterable[str]] = ..., group_by: _Optional[str] = ..., measures: _Optional[_Iterable[str]] = ..., order_by: _Optional[str] = ..., descending: _Optional[bool] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class QueryFacetsResponse(_message.Message):
+    __slots__ = ("nodes", "groups", "node_count", "group_count", "ungrouped_count")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    NODE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    GROUP_COUNT_FIELD_NUMBER: _ClassVar[int]
+    UNGROUPED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[Node]
+    groups: _containers.RepeatedCompositeFieldContainer[FacetGroup]
+    node_count: int
+    group_count: int
+    ungrouped_count: int
+    def __init__(self, nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., groups: _Optional[_Iterable[_Union[FacetGroup, _Mapping]]] = ..., node_count: _Optional[int] = ..., group_count: _Optional[int] = ..., ungrouped_count: _Optional[int] = ...) -> None: ...
+
+class FacetGroup(_message.Message):
+    __slots__ = ("value_json", "node_id", "node_name", "node_count", "values")
+    VALUE_JSON_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    NODE_NAME_FIELD_NUMBER: _ClassVar[int]
+    NODE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    value_json: str
+    node_id: str
+    node_name: str
+    node_count: int
+    values: _containers.RepeatedCompositeFieldContainer[FacetValue]
+    def __init__(self, value_json: _Optional[str] = ..., node_id: _Optional[str] = ..., node_name: _Optional[str] = ..., node_count: _Optional[int] = ..., values: _Optional[_Iterable[_Union[FacetValue, _Mapping]]] = ...) -> None: ...
+
+class FacetValue(_message.Message):
+    __slots__ = ("measure", "value_json", "counted", "skipped", "node_id", "node_name")
+    MEASURE_FIELD_NUMBER: _ClassVar[int]
+    VALUE_JSON_FIELD_NUMBER: _ClassVar[int]
+    COUNTED_FIELD_NUMBER: _ClassVar[int]
+    SKIPPED_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    NODE_NAME_FIELD_NUMBER: _ClassVar[int]
+    measure: str
+    value_json: str
+    counted: int
+    skipped: int
+    node_id: str
+    node_name: str
+    def __init__(self, measure: _Optional[str] = ..., value_json: _Optional[str] = ..., counted: _Optional[int] = ..., skipped: _Optional[int] = ..., node_id: _Optional[str] = ..., node_name: _Optional[str] = ...) -> None: ...
+
 class ListGraphsRequest(_message.Message):
     __slots__ = ("page_size", "page_token")
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]

@@ -168,6 +168,16 @@ class EntityGraphStub:
                 request_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.CountNodesRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.CountNodesResponse.FromString,
                 _registered_method=True)
+        self.ListFacets = channel.unary_unary(
+                '/contextkeep.entity.v1.EntityGraph/ListFacets',
+                request_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.ListFacetsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.ListFacetsResponse.FromString,
+                _registered_method=True)
+        self.QueryFacets = channel.unary_unary(
+                '/contextkeep.entity.v1.EntityGraph/QueryFacets',
+                request_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.QueryFacetsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.QueryFacetsResponse.FromString,
+                _registered_method=True)
         self.ListGraphs = channel.unary_unary(
                 '/contextkeep.entity.v1.EntityGraph/ListGraphs',
                 request_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.ListGraphsRequest.SerializeToString,
@@ -499,6 +509,26 @@ class EntityGraphServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListFacets(self, request, context):
+        """List the fields that the data of nodes have, by type of node. Call it before QueryFacets, which takes these fields.
+        Of each type it reads up to 100 of the newest nodes whose data have at most 16 KiB, and their fields down to the
+        second level. Archived nodes are left out. Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def QueryFacets(self, request, context):
+        """Answer a structured question about nodes: the first ones by a field, or counts and sums by group. Groups have sums,
+        averages, minima and maxima, too. It reads each node that matches, so its answers are exact. It says how many values
+        a measure could not use.
+
+        Reasons: INVALID_ARGUMENT (the violation names the place in a condition, a measure or an edge), LIMIT_EXCEEDED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListGraphs(self, request, context):
         """List the graphs that have nodes, by name, with their numbers of nodes (archived ones included) and edges. It
         counts rows, so its cost grows with the graphs. Reasons: INVALID_PAGE_TOKEN.
@@ -783,6 +813,16 @@ def add_EntityGraphServicer_to_server(servicer, server):
                     servicer.CountNodes,
                     request_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.CountNodesRequest.FromString,
                     response_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.CountNodesResponse.SerializeToString,
+            ),
+            'ListFacets': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListFacets,
+                    request_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.ListFacetsRequest.FromString,
+                    response_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.ListFacetsResponse.SerializeToString,
+            ),
+            'QueryFacets': grpc.unary_unary_rpc_method_handler(
+                    servicer.QueryFacets,
+                    request_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.QueryFacetsRequest.FromString,
+                    response_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.QueryFacetsResponse.SerializeToString,
             ),
             'ListGraphs': grpc.unary_unary_rpc_method_handler(
                     servicer.ListGraphs,
@@ -1529,6 +1569,60 @@ class EntityGraph:
             '/contextkeep.entity.v1.EntityGraph/CountNodes',
             contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.CountNodesRequest.SerializeToString,
             contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.CountNodesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListFacets(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.entity.v1.EntityGraph/ListFacets',
+            contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.ListFacetsRequest.SerializeToString,
+            contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.ListFacetsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def QueryFacets(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.entity.v1.EntityGraph/QueryFacets',
+            contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.QueryFacetsRequest.SerializeToString,
+            contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.QueryFacetsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -12,6 +12,8 @@ import { type WriteOptions, dataUpdate, requestId } from "../../writes.js";
 import {
   type Edge,
   type EdgeTypeCount,
+  type FacetAnswer,
+  type FacetList,
   type FoundEdges,
   type FoundNodes,
   type GraphCount,
@@ -22,6 +24,8 @@ import {
   type WrittenGraph,
   edgeOf,
   edgeTypeCountOf,
+  facetAnswerOf,
+  facetListOf,
   foundEdgesOf,
   foundNodesOf,
   graphCountOf,
@@ -68,6 +72,40 @@ export interface NewRows {
   edges?: EdgeInput[];
   /** What to do with rows that exist. Unset: fail. */
   onExisting?: "fail" | "skip";
+}
+
+/** Options of `graph.queryFacets`. */
+export interface GraphQueryFacetsOptions {
+  /** The graph. Empty: "default". */
+  graphName?: string;
+  /** A condition tree, as in NodeFilter: `{"type": "Invoice", "data.due": {"$lt": "2027-01-01"}}`. Empty: all nodes. */
+  condition?: object;
+  /** Include archived nodes. */
+  includeArchived?: boolean;
+  /**
+   * Only nodes that have an edge of each of these types: "out:Placed" is an edge that leads from the node, "in:Placed"
+   * is one that leads to it.
+   */
+  withEdges?: string[];
+  /** Only nodes that have no edge of any of these types. */
+  withoutEdges?: string[];
+  /** Group the nodes by a field ("data.country", "status"), or by the node at the other end of an edge ("in:Placed"). */
+  groupBy?: string;
+  /**
+   * What to compute of each group, or of all nodes if `groupBy` is empty: "sum(data.amount)". The functions are count,
+   * sum, avg, min and max. `sum` and `avg` use numbers. `min` and `max` use numbers, or texts if no value is a number.
+   * `count` counts the nodes that have the field.
+   */
+  measures?: string[];
+  /**
+   * Without `groupBy` and `measures`: the field that nodes are sorted by, as in graph.search. With them: one of the
+   * measures, "nodes" or "group"; empty sorts the groups with the most nodes first.
+   */
+  orderBy?: string;
+  /** Largest first. Values that are missing come last. */
+  descending?: boolean;
+  /** Nodes or groups, from 1 to 200. 0: 20. */
+  limit?: number;
 }
 
 /** Options of `graph.listEdges`. */
@@ -385,6 +423,47 @@ export class GeneratedGraph extends NodeNoun {
     };
     const answer = await this.client.call(entityGraphPb.EntityGraph.method.getNodeIO, request, options);
     return storedIOOf(answer);
+  }
+
+  /**
+   * List the fields that the data of nodes have, by type of node. Call it before graph.queryFacets, which takes these fields.
+   * Of each type it reads up to 100 of the newest nodes whose data have at most 16 KiB, and their fields down to the
+   * second level. Archived nodes are left out. Throws InvalidArgument, LimitExceeded.
+   *
+   * @param options.graphName The graph. Empty: "default".
+   * @param options.typeName Only nodes of this general type. Empty: the 50 types that have the most nodes.
+   */
+  async listFacets(options: { graphName?: string; typeName?: string } & CallOptions = {}): Promise<FacetList> {
+    const request = {
+      graphName: options.graphName,
+      typeName: options.typeName,
+    };
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.listFacets, request, options);
+    return facetListOf(answer);
+  }
+
+  /**
+   * Answer a structured question about nodes: the first ones by a field, or counts and sums by group. Groups have sums,
+   * averages, minima and maxima, too. It reads each node that matches, so its answers are exact. It says how many values
+   * a measure could not use.
+   *
+   * Throws InvalidArgument (the violation names the place in a condition, a measure or an edge), LimitExceeded.
+   */
+  async queryFacets(options: GraphQueryFacetsOptions & CallOptions = {}): Promise<FacetAnswer> {
+    const request = {
+      graphName: options.graphName,
+      conditionJson: toObject(options.condition, "condition_json"),
+      includeArchived: options.includeArchived,
+      withEdges: options.withEdges,
+      withoutEdges: options.withoutEdges,
+      groupBy: options.groupBy,
+      measures: options.measures,
+      orderBy: options.orderBy,
+      descending: options.descending,
+      limit: options.limit,
+    };
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.queryFacets, request, options);
+    return facetAnswerOf(answer);
   }
 
   /**

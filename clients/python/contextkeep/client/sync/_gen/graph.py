@@ -11,7 +11,7 @@ from contextkeep.client import _messages as messages
 from contextkeep.client._messages import NOT_GIVEN, ByExternalId, Id, NotGiven
 from contextkeep.client.sync.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as entity_graph_pb
-from contextkeep.values import Direction, Edge, Node, NodeIO, OwnedNodes
+from contextkeep.values import Direction, Edge, FacetAnswer, FacetList, Node, NodeIO, OwnedNodes
 from contextkeep.values.base import time_of
 from contextkeep.values.edges import EdgeBatch
 from contextkeep.values.graphs import EdgeTypeCount, GraphCount
@@ -350,6 +350,83 @@ class Graph(NamedNodes):
         request = entity_graph_pb.GetNodeIORequest(node_id=self._node_id(node_id, **named))
         answer: entity_graph_pb.GetNodeIOResponse = self._call("GetNodeIO", request, timeout_s=timeout_s)
         return NodeIO.from_proto(answer)
+
+    def list_facets(self, *, graph_name: str = "", type_name: str = "", timeout_s: float | None = None) -> FacetList:
+        """List the fields that the data of nodes have, by type of node.
+
+        Call it before `graph.query_facets`, which takes these fields. Of each type it reads up to 100 of the newest
+        nodes whose data have at most 16 KiB, and their fields down to the second level. Archived nodes are left out.
+
+        Args:
+            graph_name: The graph. Empty: "default".
+            type_name: Only nodes of this general type. Empty: the 50 types that have the most nodes.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            LimitExceeded: A value exceeds a limit.
+        """
+        request = entity_graph_pb.ListFacetsRequest(graph_name=graph_name, type_name=type_name)
+        answer: entity_graph_pb.ListFacetsResponse = self._call("ListFacets", request, timeout_s=timeout_s)
+        return FacetList.from_proto(answer)
+
+    def query_facets(
+        self,
+        *,
+        graph_name: str = "",
+        condition: Mapping[str, Any] | None = None,
+        include_archived: bool = False,
+        with_edges: Iterable[str] = (),
+        without_edges: Iterable[str] = (),
+        group_by: str = "",
+        measures: Iterable[str] = (),
+        order_by: str = "",
+        descending: bool = False,
+        limit: int = 0,
+        timeout_s: float | None = None,
+    ) -> FacetAnswer:
+        """Answer a structured question about nodes: the first ones by a field, or counts and sums by group.
+
+        Groups have sums, averages, minima and maxima, too. It reads each node that matches, so its answers are exact.
+        It says how many values a measure could not use.
+
+        Args:
+            graph_name: The graph. Empty: "default".
+            condition: A condition tree, as in NodeFilter: `{"type": "Invoice", "data.due": {"$lt": "2027-01-01"}}`.
+                Empty: all nodes.
+            include_archived: Include archived nodes.
+            with_edges: Only nodes that have an edge of each of these types: "out:Placed" is an edge that leads from the
+                node, "in:Placed" is one that leads to it.
+            without_edges: Only nodes that have no edge of any of these types.
+            group_by: Group the nodes by a field ("data.country", "status"), or by the node at the other end of an edge
+                ("in:Placed").
+            measures: What to compute of each group, or of all nodes if `group_by` is empty: "sum(data.amount)". The
+                functions are count, sum, avg, min and max. `sum` and `avg` use numbers. `min` and `max` use numbers, or
+                texts if no value is a number. `count` counts the nodes that have the field.
+            order_by: Without `group_by` and `measures`: the field that nodes are sorted by, as in `graph.search`. With
+                them: one of the measures, "nodes" or "group"; empty sorts the groups with the most nodes first.
+            descending: Largest first. Values that are missing come last.
+            limit: Nodes or groups, from 1 to 200. 0: 20.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            InvalidArgument: the violation names the place in a condition, a measure or an edge.
+            LimitExceeded: A value exceeds a limit.
+        """
+        request = entity_graph_pb.QueryFacetsRequest(
+            graph_name=graph_name,
+            condition_json=messages.to_object("condition_json", condition),
+            include_archived=include_archived,
+            with_edges=messages.texts("with_edges", with_edges),
+            without_edges=messages.texts("without_edges", without_edges),
+            group_by=group_by,
+            measures=messages.texts("measures", measures),
+            order_by=order_by,
+            descending=descending,
+            limit=limit,
+        )
+        answer: entity_graph_pb.QueryFacetsResponse = self._call("QueryFacets", request, timeout_s=timeout_s)
+        return FacetAnswer.from_proto(answer)
 
     def list_graphs(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[GraphCount, None, None]:
         """List the graphs that have nodes, by name, with their numbers of nodes (archived ones included) and edges.
