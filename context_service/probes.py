@@ -51,13 +51,13 @@ def probes(settings: Settings) -> dict[str, Check]:
         async with entity_service_of(settings) as connection:
             await probe.health_check(connection, ENTITY_SERVICE)()
 
-    asked: dict[str, Check] = {
+    checks: dict[str, Check] = {
         f"listening on {settings.context_service_host}": listening,
         **database_probes.of_services(settings, migrations()),
         "the place of the blobs": blobs,
         "the reading of pictures and PDFs": fact_reader_of(settings).check,
     }
-    asked[f"the Entity Service at {entity_address_of(settings)}"] = entity
+    checks[f"the Entity Service at {entity_address_of(settings)}"] = entity
     if settings.embedder == "local":
 
         async def local_model() -> None:
@@ -66,7 +66,7 @@ def probes(settings: Settings) -> dict[str, Check]:
                 assert embedder is not None
                 await embedder.embed_text("a text")
 
-        asked["the local model for vectors"] = local_model
+        checks["the local model for vectors"] = local_model
     if settings.reranker_provider != "none":
 
         async def reranker() -> None:
@@ -78,11 +78,11 @@ def probes(settings: Settings) -> dict[str, Check]:
                 except RerankerFailed as error:
                     raise Unavailable(str(error), dependency="reranker") from error
 
-        asked[f"the reranker at {settings.reranker_url}"] = reranker
+        checks[f"the reranker at {settings.reranker_url}"] = reranker
     if settings.mappings_path is not None:
 
         async def mappings() -> None:
             await file_mappings_of(settings, history_limits_of(settings))
 
-        asked[f"the mappings in {settings.mappings_path}"] = mappings
-    return asked | database_probes.of_owner(settings, migrations())
+        checks[f"the mappings in {settings.mappings_path}"] = mappings
+    return checks | database_probes.of_owner(settings, migrations())

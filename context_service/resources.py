@@ -65,7 +65,7 @@ def migrations() -> list[Migration]:
 
 async def open_dependencies(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> Dependencies:
     """Open the dependencies of all rooms, read the mapping files, and follow the mappings that apps register."""
-    held = HeldBytes(
+    held_bytes = HeldBytes(
         memory_limits(
             settings.memory_bytes_max,
             settings.call_limits.shares,
@@ -73,8 +73,8 @@ async def open_dependencies(settings: Settings, metrics: Metrics, stack: AsyncEx
             children_bytes=_children_bytes(settings),
         )
     )
-    held.show(metrics)
-    await stack.enter_async_context(background.keeping(held.keep_watching))
+    held_bytes.show(metrics)
+    await stack.enter_async_context(background.keeping(held_bytes.keep_watching))
     database = await stack.enter_async_context(open_database(settings))
     entity = await stack.enter_async_context(entity_service_of(settings))
     graph = EntityGraph(entity)
@@ -87,14 +87,14 @@ async def open_dependencies(settings: Settings, metrics: Metrics, stack: AsyncEx
     embedder = await embedder_of(settings, stack)
     known_vectors = KnownVectors()
     passages = Passages(database, embedded_kinds=[CONTEXT, *OF_USERS, KNOWLEDGE_BASE, BRAIN] if embedder else [])
-    reader = document_reader_of(settings, bytes_max=held.limits.parsers_bytes_max)
+    reader = document_reader_of(settings, bytes_max=held_bytes.limits.parsers_bytes_max)
     watches = replace(settings.call_limits, calls_max=settings.watches_max)
     lookout = Lookout(database, slots=CallSlots(watches, what="watches", limit="watches"))
     await stack.enter_async_context(background.keeping(lookout.keep_looking))
     return Dependencies(
         settings=settings,
         metrics=metrics,
-        held=held,
+        held=held_bytes,
         erasing_failed=metrics.counter(
             ERASING_FAILED, "Passes of erasing that broke off", what=("contexts", "subjects")
         ),

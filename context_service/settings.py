@@ -283,7 +283,7 @@ class Settings(ServiceSettings):
     @field_validator("llm_model")
     @classmethod
     def _names_a_model(cls, names: str) -> str:
-        if not any(one.strip() for one in names.split(",")):
+        if not any(name.strip() for name in names.split(",")):
             raise ValueError("it must name at least one model")
         return names
 
@@ -307,7 +307,7 @@ class Settings(ServiceSettings):
     @property
     def llm_models(self) -> tuple[str, ...]:
         """Names of the models that write texts, the cheapest first."""
-        return tuple(dict.fromkeys(one.strip() for one in self.llm_model.split(",") if one.strip()))
+        return tuple(dict.fromkeys(name.strip() for name in self.llm_model.split(",") if name.strip()))
 
     @property
     def embedder(self) -> Literal["openai", "local", "none"]:

@@ -50,9 +50,9 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         if settings.metrics_port is not None:
             stack.enter_context(metrics.exposed(settings.metrics_host, settings.metrics_port))
         stack.enter_context(tracing.exporting(settings, service="entity-service"))
-        held = _held_bytes(settings)
-        held.show(metrics)
-        await stack.enter_async_context(background.keeping(held.keep_watching))
+        held_bytes = _held_bytes(settings)
+        held_bytes.show(metrics)
+        await stack.enter_async_context(background.keeping(held_bytes.keep_watching))
         database = await stack.enter_async_context(_open_database(settings))
         servicer = await open_graph(stack, settings, database, metrics)
         recent = RecentCalls("entity-service")
@@ -71,7 +71,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             callers or access.authenticator(settings, database, metrics),
             limits=settings.call_limits,
             metrics=metrics,
-            held=held,
+            held=held_bytes,
             trail=trail,
             recent=recent,
             replays=Replays(database, REQUESTS),
@@ -83,7 +83,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             settings,
             host=settings.entity_service_host,
             port=settings.entity_service_port,
-            pending_calls_max=held.limits.pending_calls_max,
+            pending_calls_max=held_bytes.limits.pending_calls_max,
             tls=tls.files_of(settings),
         )
         servers: list[AbstractAsyncContextManager[int]] = [server.running(services, border, options, metrics)]

@@ -53,9 +53,9 @@ class AgentsServicer(agents_pb2_grpc.AgentsServicer):
         """List agents."""
         principal = principal_of(request.subject_user_id)
         page = PageRequest(size=request.page_size, token=request.page_token)
-        found, token = await self._agents.page(page, template_id=request.template_id, principal=principal)
+        agents, token = await self._agents.page(page, template_id=request.template_id, principal=principal)
         return pb.ListAgentsResponse(
-            agents=[_agent(agent, with_callers=principal.sees_all_users) for agent in found], next_page_token=token
+            agents=[_agent(agent, with_callers=principal.sees_all_users) for agent in agents], next_page_token=token
         )
 
     async def DeleteAgent(self, request: pb.DeleteAgentRequest, context: object) -> pb.DeleteAgentResponse:
@@ -106,8 +106,8 @@ class AgentTemplatesServicer(agent_templates_pb2_grpc.AgentTemplatesServicer):
     ) -> templates_pb.ListAgentTemplatesResponse:
         """List templates of agents."""
         page = PageRequest(size=request.page_size, token=request.page_token)
-        found, token = await self._templates.page(page, principal=calls.principal())
-        return templates_pb.ListAgentTemplatesResponse(templates=map(_template, found), next_page_token=token)
+        templates, token = await self._templates.page(page, principal=calls.principal())
+        return templates_pb.ListAgentTemplatesResponse(templates=map(_template, templates), next_page_token=token)
 
     async def DeleteAgentTemplate(
         self, request: templates_pb.DeleteAgentTemplateRequest, context: object
@@ -135,8 +135,12 @@ def _callers(callers: pb.AgentCallers) -> Callers:
 def _policy(agent_input: AgentInput) -> pb.AgentPolicy:
     """Return the policy of an agent as protobuf."""
 
-    def names(given: ProviderNames | None) -> pb.ProviderNames | None:
-        return None if given is None else pb.ProviderNames(ids=given.ids, families=given.families)
+    def names(provider_names: ProviderNames | None) -> pb.ProviderNames | None:
+        return (
+            None
+            if provider_names is None
+            else pb.ProviderNames(ids=provider_names.ids, families=provider_names.families)
+        )
 
     return pb.AgentPolicy(allowed=names(agent_input.allowed), defaults=names(agent_input.defaults))
 

@@ -172,11 +172,11 @@ class Agents:
             for kind, ones in (("ids", names.ids), ("families", names.families)) if names else ():
                 field = f"policy.{which}.{kind}"
                 check_count(self._field(field), len(ones), PROVIDERS_MAX)
-                for place, one in enumerate(ones):
-                    if not _PROVIDER.fullmatch(one):
+                for place, item in enumerate(ones):
+                    if not _PROVIDER.fullmatch(item):
                         at = self._field(f"{field}[{place}]")
                         raise InvalidArgument(
-                            f"{at} must be of lower-case letters, digits and hyphens (got {one[:100]!r})", field=at
+                            f"{at} must be of lower-case letters, digits and hyphens (got {item[:100]!r})", field=at
                         )
         if agent_input.callers:
             for kind, ones in _callers_json(agent_input.callers).items():
@@ -225,8 +225,10 @@ def _input_of(
     """Return the agent input that `_body` and `_callers_json` were made of."""
 
     def names(which: str) -> ProviderNames | None:
-        given = body.get(which)
-        return ProviderNames(ids=tuple(given["ids"]), families=tuple(given["families"])) if given is not None else None
+        values = body.get(which)
+        return (
+            ProviderNames(ids=tuple(values["ids"]), families=tuple(values["families"])) if values is not None else None
+        )
 
     return AgentInput(
         agent_id=agent_id,

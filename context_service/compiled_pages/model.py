@@ -230,8 +230,8 @@ class CompiledPage:
         """Return a hash of the page: a page with the same hash as the stored one is not written again."""
         node = self.node
         named = (node.graph_name, node.agent_bundle_id, node.entity["type"], self.title, self.aliases)
-        said = (named, self.facets, sorted(self.depends_on.items()), sorted(self.owners.items()))
-        return hashlib.sha256(orjson.dumps(said, default=list)).digest()
+        hashed = (named, self.facets, sorted(self.depends_on.items()), sorted(self.owners.items()))
+        return hashlib.sha256(orjson.dumps(hashed, default=list)).digest()
 
 
 @dataclass(slots=True)

@@ -62,7 +62,7 @@ def chat_history_of(deps: Dependencies) -> Room[ChatHistoryServicer]:
 
     async def files_of(record_ids: Collection[str], principal: Principal) -> dict[str, File]:
         stored = await contents.files_of(record_ids, principal=principal)
-        return {record_id: found.file for record_id, found in stored.items()}
+        return {record_id: stored_file.file for record_id, stored_file in stored.items()}
 
     servicer = ChatHistoryServicer(
         ChatHistories(deps.graph, deps.mappings, limits, files_of=files_of),

@@ -161,7 +161,7 @@ class Mcp:
         )
         receive = request.receive
         if is_ours:
-            body = await request.body(bytes_max=BODY_BYTES_MAX, held=call_bytes)
+            body = await request.body(bytes_max=BODY_BYTES_MAX, held_bytes=call_bytes)
             # Refuse bodies that are slow to parse, because the SDK parses the body on the event loop.
             await beside_the_loop(len(body), check_containers, "body", body.decode(errors="replace"))
             receive = _again(body, receive)

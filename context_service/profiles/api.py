@@ -98,8 +98,10 @@ def _learned_message(profile: StoredProfile, *, with_evidence: bool) -> pb.Learn
         profile,
         line_factors=profile.learned.lines,
         result_factors=profile.learned.results,
-        line_counts={kind: pb.LearnedCount(seen=one.seen, asked=one.looked_up) for kind, one in counts.lines.items()},
+        line_counts={
+            kind: pb.LearnedCount(seen=count.seen, asked=count.looked_up) for kind, count in counts.lines.items()
+        },
         result_counts={
-            rule: pb.LearnedCount(seen=one.seen, asked=one.looked_up) for rule, one in counts.results.items()
+            rule: pb.LearnedCount(seen=count.seen, asked=count.looked_up) for rule, count in counts.results.items()
         },
     )

@@ -39,8 +39,8 @@ class SpecialistsServicer(specialists_pb2_grpc.SpecialistsServicer):
     async def ListSpecialists(self, request: pb.ListSpecialistsRequest, context: object) -> pb.ListSpecialistsResponse:
         """List specialists."""
         page = PageRequest(size=request.page_size, token=request.page_token)
-        found, token = await self._specialists.page(page, principal=calls.principal())
-        return pb.ListSpecialistsResponse(specialists=map(_specialist, found), next_page_token=token)
+        specialists, token = await self._specialists.page(page, principal=calls.principal())
+        return pb.ListSpecialistsResponse(specialists=map(_specialist, specialists), next_page_token=token)
 
     async def DeleteSpecialist(
         self, request: pb.DeleteSpecialistRequest, context: object

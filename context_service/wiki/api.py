@@ -47,26 +47,26 @@ class PagesServicer(pages_pb2_grpc.PagesServicer):
 
     async def ListPages(self, request: pb.ListPagesRequest, context: object) -> pb.ListPagesResponse:
         """List the pages of a user."""
-        found, next_page_token = await self._pages.page(
+        pages, next_page_token = await self._pages.page(
             PageRequest(size=request.page_size, token=request.page_token),
             prefix=request.slug_prefix,
             memory_id=parse_optional_id("memory_id", request.memory_id),
             principal=somebody_of(request.subject_user_id),
         )
-        return pb.ListPagesResponse(pages=map(_page, found), next_page_token=next_page_token)
+        return pb.ListPagesResponse(pages=map(_page, pages), next_page_token=next_page_token)
 
     async def ListPageVersions(
         self, request: pb.ListPageVersionsRequest, context: object
     ) -> pb.ListPageVersionsResponse:
         """List the versions of a page."""
-        found, next_page_token = await self._pages.versions(
+        page_versions, next_page_token = await self._pages.versions(
             _name(request),
             PageRequest(size=request.page_size, token=request.page_token),
             principal=somebody_of(request.subject_user_id),
         )
         versions = [
             copied(pb.PageVersion, version, written_by=version.created_by, imported=imported_of(version.imported_json))
-            for version in found
+            for version in page_versions
         ]
         return pb.ListPageVersionsResponse(versions=versions, next_page_token=next_page_token)
 

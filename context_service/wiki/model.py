@@ -60,14 +60,14 @@ class PageInput:
     @property
     def sha256(self) -> bytes:
         """The hash that identifies a version's content: writing the same content again only confirms the version."""
-        said = [
+        hashed = [
             self.title,
             self.markdown,
             list(self.aliases),
             [[source.label, source.uri, source.id] for source in self.sources],
             [str(memory_id) for memory_id in self.memory_ids],
         ]
-        return hashlib.sha256(orjson.dumps(said)).digest()
+        return hashlib.sha256(orjson.dumps(hashed)).digest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

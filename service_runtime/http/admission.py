@@ -92,9 +92,9 @@ class Request:
         """
         self._slot.belongs_to(principal)
 
-    async def body(self, *, bytes_max: int, held: CallBytes, hint: str = "") -> bytes:
+    async def body(self, *, bytes_max: int, held_bytes: CallBytes, hint: str = "") -> bytes:
         """Return the body; see `read_whole`."""
-        return await read_whole(self.receive, bytes_max=bytes_max, held=held, hint=hint)
+        return await read_whole(self.receive, bytes_max=bytes_max, held_bytes=held_bytes, hint=hint)
 
     def give_up_when_left(self) -> None:
         """Cancel the present task, which answers the request, when the caller hangs up.

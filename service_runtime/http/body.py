@@ -14,13 +14,13 @@ _COPIES = 3  # copies of the body: its chunks, the whole, and the parsed value
 _DROPPED_BYTES_MAX = 16 * 1024 * 1024  # bytes of a too large body that are read, so that its sender reads our answer
 
 
-async def read_whole(receive: Receive, *, bytes_max: int, held: CallBytes, hint: str = "") -> bytes:
+async def read_whole(receive: Receive, *, bytes_max: int, held_bytes: CallBytes, hint: str = "") -> bytes:
     """Return the body of a request.
 
     Args:
         receive: Returns the next message of the request (ASGI).
         bytes_max: Largest size of the body.
-        held: Charged for the bytes that are read so far; the caller of this function gives them back.
+        held_bytes: Charged for the bytes that are read so far; the caller of this function gives them back.
         hint: Advice for the error about a body that is too large.
 
     Raises:
@@ -48,7 +48,7 @@ async def read_whole(receive: Receive, *, bytes_max: int, held: CallBytes, hint:
         piece = message.get("body", b"")
         size_bytes += len(piece)
         if size_bytes <= bytes_max:
-            held.add(len(piece) * _COPIES)
+            held_bytes.add(len(piece) * _COPIES)
             body += piece
         else:
             body.clear()

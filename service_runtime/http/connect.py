@@ -182,7 +182,7 @@ class _Exchange:
         assert call.principal is not None and call.held is not None, "it was let in"
         self._request.belongs_to(call.principal)
         bytes_max, hint = BODY_BYTES_MAX[self._content_type], _HINT[self._content_type]
-        body = await self._request.body(bytes_max=bytes_max, held=call.held, hint=hint)
+        body = await self._request.body(bytes_max=bytes_max, held_bytes=call.held, hint=hint)
         self._request.give_up_when_left()
         assert call.turn is not None, "it was let in"
         await call.turn.begin()  # to read it is work, too

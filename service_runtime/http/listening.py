@@ -115,9 +115,9 @@ async def listening(
         if running.done():
             await running
             raise CannotListen("HTTP did not start; the log says why", host=host, port=port)
-        found: int = bound.getsockname()[1]
-        log.info("serving", extra={"host": host, "port": found})
-        yield found
+        bound_port: int = bound.getsockname()[1]
+        log.info("serving", extra={"host": host, "port": bound_port})
+        yield bound_port
     finally:
         server.should_exit = True
         await running

@@ -157,9 +157,9 @@ class HeldBytes:
         Raises:
             HeldBytesExceeded: a limit would be exceeded.
         """
-        with CallBytes(self, principal) as held:
-            held.set(size_bytes)
-            yield held
+        with CallBytes(self, principal) as held_bytes:
+            held_bytes.set(size_bytes)
+            yield held_bytes
 
     def check(self, tenant_id: object, key: object, more: int) -> None:
         """Check that a key of a tenant may hold `more` bytes; this charges nothing.

@@ -48,7 +48,7 @@ class Trouble:
 def trouble_of(error: errors.ContextKeepError) -> Trouble:
     """Return what an error says to people."""
     unknown = (500, "Something went wrong in a service", "Its log says more.")
-    status, title, advice = next((said for kind, said in _KINDS if isinstance(error, kind)), unknown)
+    status, title, advice = next((texts for kind, texts in _KINDS if isinstance(error, kind)), unknown)
     return Trouble(
         status=status,
         title=title,

@@ -40,7 +40,7 @@ def rewound(steps: Sequence[StepPlace], seq: int, *, folded_step: int, seq_folde
         seq_folded: The place of the last message that summaries cover.
         end: The result if no shown step is affected: the place after all steps.
     """
-    first = next((place for place, one in enumerate(steps) if one.seq_to >= seq), None)
+    first = next((place for place, old_step in enumerate(steps) if old_step.seq_to >= seq), None)
     if first is None:
         return end if seq > seq_folded else None
     while True:

@@ -87,17 +87,17 @@ class DefinitionsServicer(definitions_pb2_grpc.DefinitionsServicer):
 
     async def GetDefinition(self, request: pb.GetDefinitionRequest, context: object) -> pb.GetDefinitionResponse:
         """Read a version."""
-        found = await self._definitions.get(request.name, request.version, principal=calls.principal())
-        return pb.GetDefinitionResponse(definition=_definition(found))
+        definition = await self._definitions.get(request.name, request.version, principal=calls.principal())
+        return pb.GetDefinitionResponse(definition=_definition(definition))
 
     async def ListDefinitions(self, request: pb.ListDefinitionsRequest, context: object) -> pb.ListDefinitionsResponse:
         """List versions."""
-        found, token = await self._definitions.page(
+        definitions, token = await self._definitions.page(
             PageRequest(size=request.page_size, token=request.page_token),
             [_state(f"states[{place}]", state) for place, state in enumerate(request.states)],
             principal=calls.principal(),
         )
-        return pb.ListDefinitionsResponse(definitions=map(_definition, found), next_page_token=token)
+        return pb.ListDefinitionsResponse(definitions=map(_definition, definitions), next_page_token=token)
 
     async def TestDefinition(self, request: pb.TestDefinitionRequest, context: object) -> pb.TestDefinitionResponse:
         """Compile the page of one node by the rules of the request, without storing it."""

@@ -80,13 +80,13 @@ class CompiledPagesServicer(compiled_pages_pb2_grpc.CompiledPagesServicer):
         self, request: pb.ListCompiledPagesRequest, context: object
     ) -> pb.ListCompiledPagesResponse:
         """List pages."""
-        found, token = await self._compiled.page(
+        compiled_pages, token = await self._compiled.page(
             PageRequest(size=request.page_size, token=request.page_token),
             definition_name=request.definition_name,
             node_id=await self._names.optional_id_of("node_id", request.node_id, request),
             principal=calls.principal(),
         )
-        return pb.ListCompiledPagesResponse(pages=map(_page, found), next_page_token=token)
+        return pb.ListCompiledPagesResponse(pages=map(_page, compiled_pages), next_page_token=token)
 
     async def PutFacet(self, request: pb.PutFacetRequest, context: object) -> pb.PutFacetResponse:
         """Add a facet to a page, or replace or delete an added one."""

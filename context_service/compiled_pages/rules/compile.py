@@ -93,9 +93,9 @@ class _Run:
 
     def report(self) -> Counts:
         """Return the progress, with the problems since the last report."""
-        told = replace(self.counts, problems=tuple(self.problems))
+        progress = replace(self.counts, problems=tuple(self.problems))
         self.problems.clear()
-        return told
+        return progress
 
 
 class Compiling:
@@ -209,10 +209,10 @@ class Compiling:
         coming = asyncio.create_task(self._next(ready, ""))
         try:
             while True:  # while some pages are written, the next ones are made
-                made, token = await coming
+                batch, token = await coming
                 if token:
                     coming = asyncio.create_task(self._next(ready, token))
-                await self._store(run, made)
+                await self._store(run, batch)
                 yield
                 if not token:
                     break
@@ -263,13 +263,13 @@ class Compiling:
         async with aclosing(self._drop_others(run)) as steps:
             async for _ in steps:
                 yield
-        for name, one in run.ready.items():
-            if whole.get(name) == one.definition.version:
+        for name, definition in run.ready.items():
+            if whole.get(name) == definition.definition.version:
                 continue
-            async with aclosing(self._whole(run, one)) as steps:
+            async with aclosing(self._whole(run, definition)) as steps:
                 async for _ in steps:
                     yield
-            whole[name] = one.definition.version
+            whole[name] = definition.definition.version
             await self._save(run, place, whole)
         while place:
             changes = await self._graph.changes(place)
@@ -324,7 +324,11 @@ class Compiling:
         affected = {(name, node_id) for name, node_id in depending if name in run.ready}
         for change in changes:
             if change.node_id:
-                affected |= {(name, change.node_id) for name, one in run.ready.items() if _is_of_change(one, change)}
+                affected |= {
+                    (name, change.node_id)
+                    for name, definition in run.ready.items()
+                    if _is_of_change(definition, change)
+                }
         of_node: dict[str, list[str]] = {}
         for name, node_id in sorted(affected):
             if node_id not in removed:
@@ -370,18 +374,18 @@ class Compiling:
         """Make the pages of some nodes, each by one definition; nothing is written."""
         read_at = time.monotonic()
         compiled = [
-            _result_of(one, node, made)
-            for (one, node), made in zip(pairs, await self._compile_nodes(pairs), strict=True)
-            if made is not None
+            _result_of(definition, node, compiled_node)
+            for (definition, node), compiled_node in zip(pairs, await self._compile_nodes(pairs), strict=True)
+            if compiled_node is not None
         ]
         return _Batch(read_at=read_at, nodes=len({node.node_id for _, node in pairs}), compiled=compiled)
 
     async def _store(self, run: _Run, batch: _Batch) -> None:
         """Write a batch of pages, in as many transactions as its size needs, and add it to the report."""
-        for _, made in batch.compiled:
-            _note(run, made.problems)
+        for _, compiled_node in batch.compiled:
+            _note(run, compiled_node.problems)
         run.counts.nodes_read += batch.nodes
-        for portion in _by_size([one for one, _ in batch.compiled]):
+        for portion in _by_size([item for item, _ in batch.compiled]):
             await self._write(run, portion, batch.read_at)
 
     async def _write(self, run: _Run, results: Sequence[Compiled], read_at: float) -> None:
@@ -402,14 +406,14 @@ class Compiling:
 
     async def _compile_nodes(self, pairs: Sequence[tuple[_Ready, WholeNode]]) -> list[CompiledNode | None]:
         """Compile nodes. The result is None for a node that was deleted meanwhile; the list of changes reports it."""
-        found: list[CompiledNode | None] = [None] * len(pairs)
+        compiled_nodes: list[CompiledNode | None] = [None] * len(pairs)
         numbers = iter(range(len(pairs)))
 
         async def make() -> None:
             for number in numbers:
-                one, node = pairs[number]
+                definition, node = pairs[number]
                 try:
-                    found[number] = await self._making.page(one.rules, node)
+                    compiled_nodes[number] = await self._making.page(definition.rules, node)
                 except NodeNotFound:
                     continue
 
@@ -419,7 +423,7 @@ class Compiling:
                     group.create_task(make())
         except* ContextKeepError as errors:
             raise errors.exceptions[0] from None
-        return found
+        return compiled_nodes
 
 
 def _result_of(ready: _Ready, node: WholeNode, compiled_node: CompiledNode) -> tuple[Compiled, CompiledNode]:

@@ -124,7 +124,7 @@ class PageMaking:
         bits = _EDGES[walk.direction]
         depends_on[root.node_id] |= bits
         depth_max = max(reader.depth_max for reader in readers)
-        asked = Walk(
+        walk_request = Walk(
             node_id=root.node_id,
             edge_types=walk.edge_types,
             direction=walk.direction,
@@ -138,7 +138,7 @@ class PageMaking:
         )
         count = 0
         try:
-            async with aclosing(self._graph.walk(asked, limit=NODES_MAX + 1)) as pages:
+            async with aclosing(self._graph.walk(walk_request, limit=NODES_MAX + 1)) as pages:
                 async for page in pages:
                     for node in page.nodes:
                         assert node.reached is not None and node.origin is not None
@@ -243,8 +243,8 @@ class _Reader:
             if self._when is not None and not self._when(variables):
                 return
             place = "text"
-            said: Any = self._text(variables) if self._text else ""
-            line = stored(said).strip()
+            value: Any = self._text(variables) if self._text else ""
+            line = stored(value).strip()
             if not line:
                 return
             place = "confidence"
@@ -291,14 +291,14 @@ def _title_and_aliases(
         place = "title"
         title = _short(value_of(definition.title), TITLE_CHARS_MAX)
         place = "aliases"
-        given = [] if definition.aliases is None else value_of(definition.aliases)[:ALIASES_MAX]
-        if not all(isinstance(alias, str) for alias in given):
+        names = [] if definition.aliases is None else value_of(definition.aliases)[:ALIASES_MAX]
+        if not all(isinstance(alias, str) for alias in names):
             raise EvaluationError("each alias must be a string")
     except EvaluationError as error:
         compiled_node.note(f"definition.{place}", node.node_id, error)
         compiled_node.failed = True
         return None
-    aliases = [_short(alias, ALIAS_CHARS_MAX) for alias in given]
+    aliases = [_short(alias, ALIAS_CHARS_MAX) for alias in names]
     return (title, list(dict.fromkeys(alias for alias in aliases if alias))) if title else None
 
 

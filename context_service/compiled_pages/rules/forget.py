@@ -50,9 +50,9 @@ class Forgetting:
             await count(transaction, await self._rows.forget(transaction, owner_id, those))
 
         async for pages in pages_of(tenant, "context.page_dependency", pause=pause):
-            found = await self._rows.saying(tenant, owner_id, pages)
-            for start in range(0, len(found), _PAGES):
+            page_ids = await self._rows.saying(tenant, owner_id, pages)
+            for start in range(0, len(page_ids), _PAGES):
                 began = time.monotonic()
-                await tenant_rows.transaction(partial(forget, found[start : start + _PAGES]))
+                await tenant_rows.transaction(partial(forget, page_ids[start : start + _PAGES]))
                 await asyncio.sleep(time.monotonic() - began)  # leave half of the time to waiting calls
                 await pause()

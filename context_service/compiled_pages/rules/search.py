@@ -73,7 +73,7 @@ class FacetSearch:
             limit=4 * limit,  # more than are wanted, because some are left out below
             principal=principal,
         )
-        best_places = few_of_each(matches.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
+        best_places = few_of_each(matches.ranked, lambda ranked_row: ranked_row.row.seq, each_max=PASSAGES_MAX)
         shown = [
             facet
             for facet in await self._visible_hits(best_places, principal)
@@ -93,7 +93,7 @@ class FacetSearch:
         """Read the ranked passages with their pages; of equal facets of several audiences, only one is returned."""
         if not ranked:
             return []
-        places = [{"n": number, "seq": one.row.seq, "ordinal": one.row.ordinal} for number, one in enumerate(ranked)]
+        places = [{"n": number, "seq": item.row.seq, "ordinal": item.row.ordinal} for number, item in enumerate(ranked)]
         parameters = {"scope_id": scope_of(principal.tenant_id).id, "found": orjson.dumps(places).decode()}
         rows = await self._database.of(principal).query(SHOWN, parameters)
         speaks: dict[object, tuple[bool, datetime, UUID]] = {}

@@ -144,12 +144,16 @@ class CompiledRows:
             row.page_id: (bytes(row.sha256), row.definition_version)
             for row in await transaction.query(_KNOWN, {**named, "page_ids": list(by_id)})
         }
-        troubled = {page_id: one.trouble for page_id, one in by_id.items() if one.trouble}
-        pages = {page_id: (one, one.page) for page_id, one in by_id.items() if one.page is not None}
+        troubled = {page_id: compiled_page.trouble for page_id, compiled_page in by_id.items() if compiled_page.trouble}
+        pages = {
+            page_id: (compiled_page, compiled_page.page)
+            for page_id, compiled_page in by_id.items()
+            if compiled_page.page is not None
+        }
         standing = [
             page_id
-            for page_id, (one, page) in pages.items()
-            if known.get(page_id) == (page.sha256, one.definition_version)
+            for page_id, (compiled_page, page) in pages.items()
+            if known.get(page_id) == (page.sha256, compiled_page.definition_version)
         ]
         gone = [page_id for page_id in known if page_id not in pages and page_id not in troubled]
         written = {page_id: both for page_id, both in pages.items() if page_id not in standing}
@@ -258,10 +262,10 @@ class CompiledRows:
 
         return await beside_the_loop(_CUTTING * utf8_bytes(text), work)
 
-    async def _find(self, transaction: Transaction, scope: PassageScope, found: Iterable[_IndexedFacet]) -> None:
+    async def _find(self, transaction: Transaction, scope: PassageScope, facets: Iterable[_IndexedFacet]) -> None:
         """Write the passages of facets, so that searches find them; passages of one audience are written together."""
         together: dict[Walls, list[Passage]] = {}
-        for found_page in found:
+        for found_page in facets:
             together.setdefault(found_page.walls, []).extend(
                 passage(
                     piece,
@@ -357,8 +361,8 @@ class CompiledRows:
         """Return the definitions and the nodes of pages that depend on changed nodes."""
         rows = json_rows({"node_id": node_id, "bits": bits} for node_id, bits in touched.items())
         parameters = {"audience_id": audience.id, "touched": rows}
-        found = await self._database.of(principal).query(_DEPENDENT, parameters)
-        return [(row.definition_name, str(row.node_id)) for row in found]
+        page_rows = await self._database.of(principal).query(_DEPENDENT, parameters)
+        return [(row.definition_name, str(row.node_id)) for row in page_rows]
 
     # Facets that callers add
 
@@ -491,17 +495,17 @@ def _facet_walls(
 
 def _page_row(page_id: UUID, both: tuple[Compiled, CompiledPage]) -> dict[str, object]:
     """Return the row of a page for the insert."""
-    one, page = both
+    key, page = both
     return {
         "page_id": page_id,
-        "node_id": one.node_id,
-        "definition_version": one.definition_version,
-        "definition_name": one.definition_name,
+        "node_id": key.node_id,
+        "definition_version": key.definition_version,
+        "definition_name": key.definition_name,
         "node_type": page.node.entity["type"],
         "title": page.title,
         "aliases": page.aliases,
         "sha256": page.sha256.hex(),
-        **_page_walls(one, page),
+        **_page_walls(key, page),
     }
 
 

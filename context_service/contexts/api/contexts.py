@@ -161,10 +161,10 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             with_features=request.with_features,
             score_min=request.score_min,  # unset is 0: a search shows weak hits, too
         )
-        found = await self._recalling.search(
+        recall = await self._recalling.search(
             parse_id("context_id", request.context_id), query, principal=principal_of(request.subject_user_id)
         )
-        return pb.SearchContextResponse(hits=map(recalled_item, found.items), by_meaning=by_meaning(found.meaning))
+        return pb.SearchContextResponse(hits=map(recalled_item, recall.items), by_meaning=by_meaning(recall.meaning))
 
     async def SearchContexts(self, request: pb.SearchContextsRequest, context: object) -> pb.SearchContextsResponse:
         """Find the contexts that answer a question, with their best passages."""
@@ -178,12 +178,12 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             cursor=request.cursor,
             score_min=request.score_min,
         )
-        found = await self._finding.find(query, principal=principal_of(request.subject_user_id))
+        search = await self._finding.find(query, principal=principal_of(request.subject_user_id))
         return pb.SearchContextsResponse(
-            contexts=map(_found_context, found.contexts),
-            searched_count=found.searched_count,
-            by_meaning=by_meaning(found.meaning),
-            next_cursor=found.next_cursor,
+            contexts=map(_found_context, search.contexts),
+            searched_count=search.searched_count,
+            by_meaning=by_meaning(search.meaning),
+            next_cursor=search.next_cursor,
         )
 
     async def GetContext(self, request: pb.GetContextRequest, context: object) -> pb.GetContextResponse:
@@ -192,11 +192,11 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         if history_length is not None and history_length < 0:
             raise InvalidArgument(f"history_length must be 0 or more (got {history_length})", field="history_length")
         principal = principal_of(request.subject_user_id)
-        found, newest = await self._messaging.read(
+        header, newest = await self._messaging.read(
             parse_id("context_id", request.context_id), principal=principal, history_length=history_length
         )
-        response = pb.GetContextResponse(context=header_of(found), history_is_partial=newest.is_partial)
-        response.context.index.CopyFrom(_index(await self._index_states.state(principal, found.context_id)))
+        response = pb.GetContextResponse(context=header_of(header), history_is_partial=newest.is_partial)
+        response.context.index.CopyFrom(_index(await self._index_states.state(principal, header.context_id)))
         for message in newest.messages:
             fill_message(response.messages.add(), message)
         return response
@@ -205,23 +205,23 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         self, request: pb.GetContextsByExternalIdRequest, context: object
     ) -> pb.GetContextsByExternalIdResponse:
         """List the contexts that carry an external id."""
-        found, next_page_token = await self._messaging.contexts(
+        contexts, next_page_token = await self._messaging.contexts(
             ContextFilter(external_id=_external_id(request.external_id)),
             PageRequest(size=request.page_size, token=request.page_token),
             rpc="GetContextsByExternalId",
             principal=principal_of(request.subject_user_id),
         )
-        return pb.GetContextsByExternalIdResponse(contexts=map(header_of, found), next_page_token=next_page_token)
+        return pb.GetContextsByExternalIdResponse(contexts=map(header_of, contexts), next_page_token=next_page_token)
 
     async def ListContexts(self, request: pb.ListContextsRequest, context: object) -> pb.ListContextsResponse:
         """List contexts."""
-        found, next_page_token = await self._messaging.contexts(
+        contexts, next_page_token = await self._messaging.contexts(
             _filter(request, owner_user_id=request.owner_user_id),
             PageRequest(size=request.page_size, token=request.page_token),
             rpc="ListContexts",
             principal=principal_of(request.subject_user_id),
         )
-        return pb.ListContextsResponse(contexts=map(header_of, found), next_page_token=next_page_token)
+        return pb.ListContextsResponse(contexts=map(header_of, contexts), next_page_token=next_page_token)
 
     async def UpdateContext(self, request: pb.UpdateContextRequest, context: object) -> pb.UpdateContextResponse:
         """Change fields of a context."""
@@ -253,7 +253,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
 
     async def ListMessages(self, request: pb.ListMessagesRequest, context: object) -> pb.ListMessagesResponse:
         """List the messages of a context."""
-        found, next_page_token = await self._messaging.messages(
+        messages, next_page_token = await self._messaging.messages(
             parse_id("context_id", request.context_id),
             PageRequest(size=request.page_size, token=request.page_token),
             principal=principal_of(request.subject_user_id),
@@ -262,19 +262,19 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             newest_first=request.newest_first,
         )
         response = pb.ListMessagesResponse(next_page_token=next_page_token)
-        for message in found:
+        for message in messages:
             fill_message(response.messages.add(), message)
         return response
 
     async def GetMessage(self, request: pb.GetMessageRequest, context: object) -> pb.GetMessageResponse:
         """Read one message."""
-        found = await self._messaging.message(
+        message = await self._messaging.message(
             parse_id("context_id", request.context_id),
             request.message_id,
             principal=principal_of(request.subject_user_id),
         )
         response = pb.GetMessageResponse()
-        fill_message(response.message, found)
+        fill_message(response.message, message)
         return response
 
     async def RetractMessages(self, request: pb.RetractMessagesRequest, context: object) -> pb.RetractMessagesResponse:
@@ -496,14 +496,14 @@ def _filter(request: pb.ListContextsRequest | pb.SearchContextsRequest, *, owner
     )
 
 
-def _found_context(found: FoundContext) -> pb.FoundContext:
+def _found_context(found_context: FoundContext) -> pb.FoundContext:
     """Return a context that was found as protobuf."""
     return copied(
         pb.FoundContext,
-        found.context,
-        external_ids=[copied(pb.ExternalId, external_id) for external_id in found.context.external_ids],
-        score=found.score,
-        passages=map(recalled_item, found.passages),
+        found_context.context,
+        external_ids=[copied(pb.ExternalId, external_id) for external_id in found_context.context.external_ids],
+        score=found_context.score,
+        passages=map(recalled_item, found_context.passages),
     )
 
 

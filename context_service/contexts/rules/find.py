@@ -169,7 +169,7 @@ class ContextsFinding:
         rows = [item.row for items in chosen.values() for item in items]
         texts = await self._across.texts(searched, [(row.seq, row.ordinal) for row in rows], principal=principal)
         originals = await self._originals([searched.context_and_seq(row.seq) for row in rows], principal)
-        found = []
+        contexts = []
         for context_id, items in chosen.items():
             passages = []
             for item in items:
@@ -179,11 +179,11 @@ class ContextsFinding:
                     row = item.row._replace(seq=place[1])
                     passages.append(item_of(item._replace(row=row), text, originals[place]))
             if passages and context_id in headers:
-                found.append(FoundContext(context=headers[context_id], score=passages[0].score, passages=passages))
-        counts = iter(await self._tokens.counts([item.text for of_one in found for item in of_one.passages]))
+                contexts.append(FoundContext(context=headers[context_id], score=passages[0].score, passages=passages))
+        counts = iter(await self._tokens.counts([item.text for of_one in contexts for item in of_one.passages]))
         return [
             replace(of_one, passages=[replace(item, tokens=next(counts)) for item in of_one.passages])
-            for of_one in found
+            for of_one in contexts
         ]
 
     async def _originals(
@@ -199,8 +199,8 @@ class ContextsFinding:
             if seq < 0:
                 of_artifacts.setdefault(context_id, []).append(seq)
         for context_id, seqs in of_artifacts.items():
-            found = await self._artifacts.at(context_id, seqs, principal=principal)
-            originals.update({(context_id, seq): artifact for seq, artifact in found.items()})
+            artifacts = await self._artifacts.at(context_id, seqs, principal=principal)
+            originals.update({(context_id, seq): artifact for seq, artifact in artifacts.items()})
         return originals
 
 
@@ -219,7 +219,9 @@ def _grouped(
 ) -> dict[UUID, list[Ranked]]:
     """Return the best passages of the best contexts: `limit` contexts with `passages_max` each, best first."""
     groups: dict[UUID, list[Ranked]] = {}
-    for item in few_of_each(ranked, lambda one: searched.context_and_seq(one.row.seq)[0], each_max=passages_max):
+    for item in few_of_each(
+        ranked, lambda ranked_row: searched.context_and_seq(ranked_row.row.seq)[0], each_max=passages_max
+    ):
         context_id, _ = searched.context_and_seq(item.row.seq)
         if context_id in groups or len(groups) < limit:
             groups.setdefault(context_id, []).append(item)

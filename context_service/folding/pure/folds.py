@@ -473,7 +473,7 @@ class _Folding:
     @property
     def _last_blocks(self) -> tuple[Summary, ...]:
         """The blocks after the state, as the fold would write them now."""
-        blocks = (one.block(masked=self._masked, merged=self._merged) for one in self._last_words)
+        blocks = (shown_step.block(masked=self._masked, merged=self._merged) for shown_step in self._last_words)
         return tuple(block for found in blocks for block in found)
 
     @property
@@ -575,7 +575,7 @@ class _Folding:
             if not block.is_masked and not block.is_of_user and block.masked_tokens < block.tokens
         ]
         able = [block for block in able if block is not self._newest]
-        able.sort(key=lambda one: one.masked_tokens - one.tokens)
+        able.sort(key=lambda maskable: maskable.masked_tokens - maskable.tokens)
         tokens, count = self.tokens, 0
         while tokens > until and count < len(able):
             tokens += able[count].masked_tokens - able[count].tokens
@@ -612,7 +612,7 @@ class _Folding:
             inputs=self._seen,
             weights=self._weights,
             count=self._count,
-            chose=lambda *one: worth.append(one),
+            chose=lambda *unmerged: worth.append(unmerged),
         )
         segment = self._counted(segment)
         saves = before - segment.tokens >= TOKENS_SAVED_MIN and segment.tokens <= before * SHARE_SAVED_MIN
@@ -621,7 +621,7 @@ class _Folding:
         if not (saves or is_mostly_of_users) and self.tokens <= self._limits.high:
             return self._merge_summaries(force=False)
         self._converse(oldest)
-        removed_blocks = list(takewhile(lambda one: one.step <= oldest[-1].step, self._unmerged()))
+        removed_blocks = list(takewhile(lambda unmerged: unmerged.step <= oldest[-1].step, self._unmerged()))
         self._first += len(removed_blocks)
         self._blocks_tokens -= _tokens(removed_blocks)
         self._step_count -= len(oldest)
@@ -681,8 +681,8 @@ class _Folding:
         newest_first = (self._blocks[at] for at in range(len(self._blocks) - 1, self._first - 1, -1))
         steps = list(islice((block for block in newest_first if not block.is_appended), self._limits.keep_last))[::-1]
         together = 0
-        for count, one in enumerate(reversed(steps)):
-            together += one.tokens
+        for count, step in enumerate(reversed(steps)):
+            together += step.tokens
             if count and together > self._limits.hot:
                 return steps[-count:]
         return steps
@@ -727,9 +727,11 @@ class _Folding:
         digests = [summary for summary in self._summaries if summary.level > SEGMENT]
         if len(segments) > 1 and (force or _tokens(segments) > self._limits.segments):
             older = segments[: (len(segments) + 1) // 2] if len(segments) > 2 else segments
-            made = [self._digest(older[at : at + DIGEST_SEGMENTS]) for at in range(0, len(older), DIGEST_SEGMENTS)]
-            self._summaries = [*digests, *made, *segments[len(older) :]]
-            self._rules.append(f"{len(older)} segments become {len(made)} digests")
+            new_digests = [
+                self._digest(older[at : at + DIGEST_SEGMENTS]) for at in range(0, len(older), DIGEST_SEGMENTS)
+            ]
+            self._summaries = [*digests, *new_digests, *segments[len(older) :]]
+            self._rules.append(f"{len(older)} segments become {len(new_digests)} digests")
             return True
         if len(digests) > 1 and (force or _tokens(digests) > self._limits.digests):
             older = digests[: max(math.ceil(len(digests) * 2 / 3), 2)]

@@ -92,7 +92,7 @@ def shares_of(goal: str, units: Iterable[Unit], *, are_known: bool = False) -> d
     if are_known:
         terms &= often.keys()
     rare = {term: math.log((1 + len(texts)) / (1 + often[term])) + _RARE_LEAST for term in terms}
-    return {term: one / sum(rare.values()) for term, one in rare.items()}
+    return {term: weight / sum(rare.values()) for term, weight in rare.items()}
 
 
 def importance(unit: Unit, *, step: int, is_error: bool, inputs: ImportanceInputs, weights: Weights) -> float:

@@ -331,8 +331,8 @@ def _texts_of(messages: Sequence[Message]) -> Iterator[tuple[str, str, str]]:
             ref = ref_of(message.seq, number)
             if part and part.tool_call:
                 yield ref, "calls", f"{part.tool_call.name} {part.tool_call.arguments_json}"
-            elif one := texts_by_part.get(number):
-                yield ref, "tool" if one.is_data else one.role, one.text
+            elif part_text := texts_by_part.get(number):
+                yield ref, "tool" if part_text.is_data else part_text.role, part_text.text
 
 
 def _object(answer: str) -> dict[str, Any]:

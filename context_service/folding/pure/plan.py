@@ -170,7 +170,7 @@ def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
     )
     last_words = _last_words(window, inputs, before, count, cost)
     if inputs.prepared:
-        blocks = [one.block(masked=inputs.prepared.masked, merged=inputs.prepared.merged) for one in last_words]
+        blocks = [words.block(masked=inputs.prepared.masked, merged=inputs.prepared.merged) for words in last_words]
         result = committed(before, inputs.prepared, state_tokens=state_tokens, last_words=list(chain(*blocks)))
     else:
         result = fold(

@@ -75,7 +75,7 @@ def committed(view: View, fold: Prepared, *, state_tokens: int, last_words: Sequ
     """
     removed_ranges, masked_numbers, unseen = set(fold.gone), frozenset(fold.masked), {*fold.dropped, *fold.merged}
     rows = [*(summary for summary in view.rows if _place(summary) not in removed_ranges), *fold.made]
-    rows.sort(key=lambda one: one.step_from)
+    rows.sort(key=lambda summary_row: summary_row.step_from)
     blocks = [
         replace(block, tokens=block.masked_tokens, is_masked=True) if block.number in masked_numbers else block
         for block in view.blocks

@@ -113,8 +113,8 @@ def summary(
             lines_by_step[number] = line
             room -= needed
     if chose is not None:
-        for one, worth_of_one in enumerate(worth):
-            chose(worth_of_one, one in lines_by_step)
+        for place, worth_of_one in enumerate(worth):
+            chose(worth_of_one, place in lines_by_step)
     text = "\n".join([head, *(lines_by_step[number] for number in sorted(lines_by_step))]) if lines_by_step else ""
     return Summary(
         level=level,
@@ -197,14 +197,16 @@ def _different(worth: Sequence[float], units: Sequence[Scored], inputs: Importan
     texts: set[str] = set()
     often: dict[str, int] = {}
     units_kept = []
-    for one in sorted(range(len(units)), key=lambda one: (-worth[one], one)):
-        text = units[one].unit.text.casefold()
+    for place in sorted(range(len(units)), key=lambda place: (-worth[place], place)):
+        text = units[place].unit.text.casefold()
         if text not in texts:
             texts.add(text)
             form = form_of_line(text)
             often[form] = often.get(form, 0) + 1
-            units_kept.append((-worth[one] / (often[form] * (1 + math.log(max(inputs.forms.get(form, 1), 1)))), one))
-    return [one for _, one in sorted(units_kept)]
+            units_kept.append(
+                (-worth[place] / (often[form] * (1 + math.log(max(inputs.forms.get(form, 1), 1)))), place)
+            )
+    return [place for _, place in sorted(units_kept)]
 
 
 def line_of(unit: Unit) -> str:

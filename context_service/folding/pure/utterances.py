@@ -24,14 +24,14 @@ def utterances_of(blocks: Sequence[FoldableBlock], last_words: Sequence[Summary]
         plan: The newest call of a planning tool in the blocks, or None if they have none.
     """
     statements = [_statement(block) for block in blocks if _is_statement(block)][-STATEMENTS_MAX:]
-    found = [*statements, *(_plan(block, plan) for block in blocks if plan and block.number == plan.number)]
+    utterances = [*statements, *(_plan(block, plan) for block in blocks if plan and block.number == plan.number)]
     seqs = {statement.line.unit.seq for statement in statements}
     earlier = [line for block in last_words if block.level == LAST_WORDS for line in block.kept]
     of_statements = [line for line in earlier if line.unit.kind != PLAN and line.unit.seq not in seqs]
     kept = of_statements[len(of_statements) - (STATEMENTS_MAX - len(statements)) :] if of_statements else []
     if plan is None:
         kept += [line for line in earlier if line.unit.kind == PLAN]
-    return [*(Utterance(number=None, is_masked=True, is_lost_in_mask=True, line=line) for line in kept), *found]
+    return [*(Utterance(number=None, is_masked=True, is_lost_in_mask=True, line=line) for line in kept), *utterances]
 
 
 def newest_planning(blocks: Sequence[FoldableBlock], tools: frozenset[str]) -> FoldableBlock | None:

@@ -205,7 +205,7 @@ class Writing:
         what = SegmentSteps(
             summary=of,
             sources=sources,
-            superseded=[(one.old, one.now) for one in ended],
+            superseded=[(replacement.old, replacement.now) for replacement in ended],
             tokens=tokens,
             tokens_max=min(SEGMENT_TOKENS_MAX, tokens // 2, limits.segments // 2),
             profile=profile,

@@ -180,7 +180,7 @@ class FoldPlanning:
         """Return the entries that a model found and the state does not have, and the entries that they end."""
         superseded_entries = await self._views.superseded(window, {entry.seq for entry in entries}, principal=principal)
         current = [entry.entry for entry in stored_entries]
-        new = not_known(entries, [*current, *(one.old for one in superseded_entries)])
+        new = not_known(entries, [*current, *(replacement.old for replacement in superseded_entries)])
         now, superseded = after(sorted(current, key=stated_at), new)
         holds = {id(entry) for entry in now}
         new = [entry for entry in new if id(entry) in holds]  # without those that a later statement has replaced

@@ -61,7 +61,7 @@ class Formatting:
         """
         stored = await self._contents.files_of(record_ids(messages), principal=principal)
         if stored:
-            messages = with_files(messages, {record_id: found.file for record_id, found in stored.items()})
+            messages = with_files(messages, {record_id: stored_file.file for record_id, stored_file in stored.items()})
         # Off the event loop, because a long history would block other calls for too long.
         done = await asyncio.to_thread(formatted, messages, to)
         body, files = done.body.json, done.body.files

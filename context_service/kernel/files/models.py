@@ -99,8 +99,8 @@ def media_model(name: str, to: Format) -> MediaModel:
     """
     known, defaults = _known()
     bare = name.rpartition("/")[2]  # gateways put the vendor before the name
-    found = max((item for item in known if bare.startswith(item)), key=len, default=defaults[to])
-    return known[found]
+    prefix = max((item for item in known if bare.startswith(item)), key=len, default=defaults[to])
+    return known[prefix]
 
 
 @cache

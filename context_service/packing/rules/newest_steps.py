@@ -53,12 +53,12 @@ class NewestSteps:
         messages = await self._newest(window, snapshot.last_seq, principal)
         profile = await self._profiles.of(window.profile, principal=principal)
         cost = RENDERING * size_of(messages)
-        made = await self._profiles.beside(
+        caught_up = await self._profiles.beside(
             profile, principal, cost, _body, window, profile, messages, snapshot.last_seq
         )
-        if made is None:
+        if caught_up is None:
             return None
-        body, steps = made
+        body, steps = caught_up
         return CaughtUpWindow(
             window=window,
             body=body,
@@ -71,7 +71,7 @@ class NewestSteps:
     async def _newest(self, window: Window, last_seq: int, principal: Principal) -> list[Message]:
         """Return the newest messages, oldest first: as many as may fit, and no result without its call at the front."""
         room, seq_to = limits_of(window).high, last_seq
-        found: list[Message] = []
+        newest: list[Message] = []
         while room > 0 and seq_to > 0:
             page = await self._log.page(
                 window.context_id,
@@ -86,9 +86,9 @@ class NewestSteps:
             seq_to = min(message.seq for message in page) - 1
             shown = [message for message in page if message.seq not in window.left_out]
             room -= sum(message.tokens for message in shown)
-            found += shown
-        found.sort(key=lambda message: message.seq)
-        return list(dropwhile(lambda message: message.role == "tool", found)) if seq_to > 0 else found
+            newest += shown
+        newest.sort(key=lambda message: message.seq)
+        return list(dropwhile(lambda message: message.role == "tool", newest)) if seq_to > 0 else newest
 
 
 def _body(

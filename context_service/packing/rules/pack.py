@@ -278,7 +278,7 @@ class Packing:
         the newest steps.
         """
         fold, epoch = await self._views.prepared_fold(caught_up.window, principal=principal)
-        if fold is None or epoch != caught_up.window.epoch or all(one.method == BY_RULES for one in fold.made):
+        if fold is None or epoch != caught_up.window.epoch or all(summary.method == BY_RULES for summary in fold.made):
             return None
         planned_fold = await self._planning.plan(caught_up, principal, fold)
         return planned_fold if planned_fold.tokens <= limits_of(planned_fold.caught_up.window).high else None
@@ -288,7 +288,7 @@ def _with_facts(pack: Pack, stored: Mapping[str, StoredFile]) -> Pack:
     """Return a pack whose files have the facts of their stored bytes."""
     if not pack.files:
         return pack
-    facts = {record_id: found.file for record_id, found in stored.items()}
+    facts = {record_id: stored_file.file for record_id, stored_file in stored.items()}
     return replace(
         pack,
         files=[

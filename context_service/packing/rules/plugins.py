@@ -106,7 +106,7 @@ class Scoring:
             worth = [float(value) for value in answer]
             if len(worth) != len(lines) or not all(math.isfinite(value) and 0 <= value <= 1 for value in worth):
                 raise ValueError("it must be a list of one number from 0 to 1 for each line")
-            return {one.unit: value for one, value in zip(scored, worth, strict=True)}
+            return {item.unit: value for item, value in zip(scored, worth, strict=True)}
 
         with suppress(Unusable):
             return await self._scorer(check, lines)
@@ -131,12 +131,12 @@ class Extracting:
             for spoken_text in said_in(message)
             if not spoken_text.is_data
         ]
-        texts = [ExtractorText(one.role, one.text, one.is_error) for _, one in spoken_texts]
+        texts = [ExtractorText(spoken.role, spoken.text, spoken.is_error) for _, spoken in spoken_texts]
 
         def check(answer: Any) -> Mapping[int, Sequence[Entry]]:
             by_seq: dict[int, list[Entry]] = {}
-            for (seq, one), several in zip(spoken_texts, answer, strict=True):
-                entries = [_entry(entry, one.role, one.text, ref_of(seq, one.part), seq) for entry in several]
+            for (seq, item), several in zip(spoken_texts, answer, strict=True):
+                entries = [_entry(entry, item.role, item.text, ref_of(seq, item.part), seq) for entry in several]
                 by_seq.setdefault(seq, []).extend([entry for entry in entries if entry][:_FOUND_MAX])
             return by_seq
 
@@ -232,7 +232,7 @@ class Middleware:
                 raise TypeError(f"it must have only texts of at most {_DECIDED_CHARS_MAX:,} characters")
             if len(annotations) > _ANNOTATIONS_MAX:
                 raise ValueError(f"it must have at most {_ANNOTATIONS_MAX} annotations (got {len(annotations)})")
-            return Decided(_plain(veto), {_plain(key): _plain(one) for key, one in annotations.items()}, _plain(note))
+            return Decided(_plain(veto), {_plain(key): _plain(item) for key, item in annotations.items()}, _plain(note))
 
         with suppress(Unusable):
             return await self._decide(check, pack)
@@ -285,7 +285,7 @@ def _entry(statement: Any, role: str, text: str, ref: str, seq: int) -> Entry | 
     It is not valid if its speaker may not state it, if it is too long, or if it is not a quotation from the text.
     """
     section, entry_text, key, value = statement
-    if not all(isinstance(one, str) for one in (section, entry_text, key, value)) or section not in _SECTIONS:
+    if not all(isinstance(member, str) for member in (section, entry_text, key, value)) or section not in _SECTIONS:
         return None
     if section in _OF_USERS and role not in ("user", "system"):
         return None

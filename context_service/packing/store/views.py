@@ -241,7 +241,7 @@ class ViewRows:
             "named": TextArray(of_values.union(without_key)),
         }
         rows = await tenant.query(_HELD_OF, parameters)
-        return sorted(map(_stored_entry, rows), key=lambda one: one.number)
+        return sorted(map(_stored_entry, rows), key=lambda stored: stored.number)
 
     async def entries(self, window: Window, *, principal: Principal) -> list[StoredEntry]:
         """Return the current entries of a window, in the order of the log."""

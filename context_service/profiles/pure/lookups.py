@@ -129,7 +129,10 @@ def applied(profile: Profile, what: Learned) -> Profile:
 def counts_of(fields: Mapping[str, Any]) -> Counts:
     """Return the counts that `counts_json` wrote."""
     return Counts(
-        **{name: {kind: Count(*one) for kind, one in fields.get(name, {}).items()} for name in ("lines", "results")}
+        **{
+            name: {kind: Count(*fields_of_count) for kind, fields_of_count in fields.get(name, {}).items()}
+            for name in ("lines", "results")
+        }
     )
 
 
@@ -160,12 +163,12 @@ def check_counts(value: object) -> None:
     Raises:
         ValueError: the document does not have the form that `counts_json` writes.
     """
-    _check(value, lambda one: isinstance(one, list) and len(one) == len(Count._fields) and all(map(_is_count, one)))
+    _check(value, lambda item: isinstance(item, list) and len(item) == len(Count._fields) and all(map(_is_count, item)))
 
 
-def _is_count(one: object) -> bool:
+def _is_count(item: object) -> bool:
     """Return whether a value is a count that JSON can hold."""
-    return type(one) is int and 0 <= one <= _COUNT_MAX
+    return type(item) is int and 0 <= item <= _COUNT_MAX
 
 
 def _check(value: object, is_good: Callable[[object], bool]) -> None:
@@ -179,16 +182,16 @@ def _check(value: object, is_good: Callable[[object], bool]) -> None:
     for name, kinds in value.items():
         if not isinstance(kinds, dict):
             raise ValueError(f"{name} must be an object")
-        for kind, one in kinds.items():
-            if not is_good(one):
+        for kind, count in kinds.items():
+            if not is_good(count):
                 raise ValueError(f"{name}.{kind[:100]} is not a value that was counted or learned")
 
 
 def counts_json(counts: Counts) -> dict[str, Any]:
     """Return counts in their stored form."""
     return {
-        "lines": {kind: list(one) for kind, one in counts.lines.items()},
-        "results": {rule: list(one) for rule, one in counts.results.items()},
+        "lines": {kind: list(count) for kind, count in counts.lines.items()},
+        "results": {rule: list(count) for rule, count in counts.results.items()},
     }
 
 
@@ -197,9 +200,9 @@ def is_due(context_count: int, learned_count: int) -> bool:
     return context_count >= max(CONTEXTS_MIN, 2 * learned_count)
 
 
-def _plus(one: Mapping[str, Count], other: Mapping[str, Count]) -> Mapping[str, Count]:
+def _plus(counts: Mapping[str, Count], other: Mapping[str, Count]) -> Mapping[str, Count]:
     """Return the sums of counts, kind by kind."""
-    return {**one, **{kind: one.get(kind, Count()).plus(more) for kind, more in other.items()}}
+    return {**counts, **{kind: counts.get(kind, Count()).plus(more) for kind, more in other.items()}}
 
 
 def _factors(counts: Mapping[str, Count]) -> Mapping[str, float]:
@@ -207,13 +210,13 @@ def _factors(counts: Mapping[str, Count]) -> Mapping[str, float]:
 
     Kinds with few removed lines, and factors of 1, are left out.
     """
-    enough = {kind: one for kind, one in counts.items() if one.seen >= SEEN_MIN}
+    enough = {kind: counted for kind, counted in counts.items() if counted.seen >= SEEN_MIN}
     together = sum(count.looked_up for count in enough.values())
     if not together:
         return {}
     mean = together / sum(count.seen for count in enough.values())
     factors = {
-        kind: round(1 + BOUND * min(max(one.looked_up / one.seen / mean - 1, -1.0), 1.0), 3)
-        for kind, one in enough.items()
+        kind: round(1 + BOUND * min(max(counted.looked_up / counted.seen / mean - 1, -1.0), 1.0), 3)
+        for kind, counted in enough.items()
     }
     return {kind: factor for kind, factor in sorted(factors.items()) if factor != 1}

@@ -399,7 +399,7 @@ class _Reading:
                 )
         trim_default = trim.pop("default", base.trim_default if base else 300)
         trims = tuple((self._pattern(f"tool_output_trim.{tools}", tools), chars) for tools, chars in trim.items())
-        state = tuple(self._state(f"state[{number}]", one) for number, one in enumerate(self._list("state")))
+        state = tuple(self._state(f"state[{number}]", item) for number, item in enumerate(self._list("state")))
         return Profile(
             name=self._name,
             # The rules of a profile for a kind replace those of its base.
@@ -514,9 +514,9 @@ class _Reading:
         if not several or len(several) > _RULES_MAX:
             raise BadProfile(f"{self._name}.{place} must be a pattern, or a list of 1 to {_RULES_MAX} patterns")
         pieces = []
-        for number, one in enumerate(several):
+        for number, item in enumerate(several):
             at = f"{place}[{number}]" if isinstance(value, list) else place
-            piece = self._with_words(at, one)
+            piece = self._with_words(at, item)
             self._pattern(at, piece)  # compile each pattern by itself, so that an error names the pattern
             pieces.append(f"(?:{piece})")
         return self._pattern(place, "|".join(pieces), any_case=True)

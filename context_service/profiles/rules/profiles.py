@@ -136,7 +136,7 @@ class OwnProfiles:
             profiles += [
                 _built_in(profile_name, with_text=with_text) for profile_name in profile_names() if profile_name > after
             ]
-            profiles.sort(key=lambda one: one.name)
+            profiles.sort(key=lambda named_profile: named_profile.name)
         return pages.cut(query, profiles, count, key=lambda profile: (profile.version if name else profile.name,))
 
     async def stored_name(self, text: str, *, principal: Principal, field: str = "compression_profile") -> str:

@@ -188,7 +188,7 @@ def _enum_member(field: str, number: int, values: Mapping[Any, _E]) -> _E:
 def response_of(queried: Queried) -> pb.QueryContextResponse:
     """Return the protobuf message of an answer."""
     question, call = queried.question, calls.current_call.get()
-    families = {statuse.entry.info.id: statuse.entry.info.family for statuse in queried.statuses}
+    families = {status.entry.info.id: status.entry.info.family for status in queried.statuses}
     assert call is not None, "a call is under way"
     return pb.QueryContextResponse(
         asked=copied(
@@ -197,7 +197,7 @@ def response_of(queried: Queried) -> pb.QueryContextResponse:
             mode=_MODE[question.mode],
             scope=_SCOPE[question.scope],
             depth=_DEPTH[question.depth],
-            provider_ids=[statuse.entry.info.id for statuse in queried.statuses],
+            provider_ids=[status.entry.info.id for status in queried.statuses],
             memory_query_mode=_MEMORY_MODE[question.memory_mode],
         ),
         parts=[part.text for part in question.parts],

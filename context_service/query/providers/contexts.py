@@ -112,18 +112,18 @@ class Contexts:
             passages_max=_PASSAGES_MAX,
             passages=Filter(said_from=request.time_from, said_to=request.time_to),
         )
-        found = await self._finding.find(question, principal=principal)
+        search = await self._finding.find(question, principal=principal)
         hits = [
-            _hit(item, result.context, QueryScope.PERSONAL) for result in found.contexts for item in result.passages
+            _hit(item, result.context, QueryScope.PERSONAL) for result in search.contexts for item in result.passages
         ]
         answer = Answered(
             hits=sorted(hits, key=lambda hit: -(hit.score or 0.0))[: request.limit],
-            state=State.STALE if found.next_cursor else State.OK,
-            reason=f"only the newest {found.searched_count:,} are searched" if found.next_cursor else "",
-            target=f"{found.searched_count:,} of {_OWN}",
-            mode="words and meaning" if found.meaning.is_compared else "words",
+            state=State.STALE if search.next_cursor else State.OK,
+            reason=f"only the newest {search.searched_count:,} are searched" if search.next_cursor else "",
+            target=f"{search.searched_count:,} of {_OWN}",
+            mode="words and meaning" if search.meaning.is_compared else "words",
         )
-        return with_words_only(answer, found.meaning.error)
+        return with_words_only(answer, search.meaning.error)
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the messages and artifacts that hits were taken from."""

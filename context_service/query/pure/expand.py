@@ -114,12 +114,14 @@ def expanded_refs(refs: Iterable[str], texts: Mapping[str, Expanded], refused: M
     left_bytes = BYTES_MAX
     answer = []
     for ref in dict.fromkeys(refs):
-        one = texts.get(ref)
-        if one is None:
+        text_of_ref = texts.get(ref)
+        if text_of_ref is None:
             answer.append(ExpandedRef(ref=ref, reason=refused.get(provider_of(ref), NOT_FOUND)))
             continue
-        expanded_ref = copied(ExpandedRef, one, ref=ref, is_found=True, reason=_CUT_BY_PROVIDER if one.is_cut else "")
-        content = one.text.encode(errors="replace")
+        expanded_ref = copied(
+            ExpandedRef, text_of_ref, ref=ref, is_found=True, reason=_CUT_BY_PROVIDER if text_of_ref.is_cut else ""
+        )
+        content = text_of_ref.text.encode(errors="replace")
         if len(content) > left_bytes:
             text = content[:left_bytes].decode(errors="ignore")
             expanded_ref = replace(expanded_ref, text=text, is_cut=True, reason=_CUT if text else _NO_ROOM)

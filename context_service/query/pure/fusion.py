@@ -174,7 +174,7 @@ def _scores(
         terms_of_texts: The terms of each candidate's text, in the same order.
         cosines: Similarity of the query to each candidate, by ref; None to compare words alone.
     """
-    words = [asked.term for asked in asked_words(query)]
+    words = [word.term for word in asked_words(query)]
     terms = list(dict.fromkeys(asked_terms(query)))[:TERMS_MAX]
     query_terms = frozenset(terms)
     phrases = {pair for pair in pairwise(words) if pair[0] in query_terms and pair[1] in query_terms}
@@ -245,7 +245,7 @@ def _answered_share(query: str, terms: Sequence[str], cosine: float | None) -> f
         terms: The terms of the text.
         cosine: The similarity of query and text; None if no vectors were compared.
     """
-    words = {asked.term for asked in asked_words(query)}
+    words = {word.term for word in asked_words(query)}
     share = len(words.intersection(terms)) / len(words) if words else 0.0
     near = ((cosine or 0.0) - _UNRELATED) / (_RELATED - _UNRELATED)
     return max(share, min(near, 1.0))

@@ -56,12 +56,12 @@ def parts_of(question: str) -> tuple[QuestionPart, ...]:
         return ()
     sentences = [sentence.strip() for sentence in sentences_of(question)]
     asking = [sentence for sentence in sentences if _ASKS.search(sentence)] or sentences[-1:]
-    told = [sentence for sentence in sentences if sentence not in asking]
+    statements = [sentence for sentence in sentences if sentence not in asking]
     texts = [text for sentence in asking for text in _things(sentence)]
     if not 2 <= len(texts) <= PARTS_MAX or not all(map(_says_enough, texts)):
         return ()
     parts: list[QuestionPart] = []
-    names = _names(" ".join(told))
+    names = _names(" ".join(statements))
     for text in texts:
         own = _names(text)
         is_named = any(not _GERMAN.search(text) or not name.isalpha() for name in own)

@@ -181,13 +181,13 @@ def outcome(queried: Queried) -> dict[str, Any]:
         "hits": [{"ref": hit.best.ref, "title": hit.best.hit.title} for hit in queried.hits],
         "providers": [
             {
-                "id": statuse.entry.info.id,
-                "state": statuse.state.value,
-                "duration_ms": round(statuse.took_s * 1000),
-                "hit_count": statuse.hit_count,
-                "mode": statuse.mode,
+                "id": status.entry.info.id,
+                "state": status.state.value,
+                "duration_ms": round(status.took_s * 1000),
+                "hit_count": status.hit_count,
+                "mode": status.mode,
             }
-            for statuse in queried.statuses
+            for status in queried.statuses
         ],
     }
 
@@ -195,17 +195,17 @@ def outcome(queried: Queried) -> dict[str, Any]:
 def warned(queried: Queried, *, has_embedder: bool) -> list[str]:
     """Return warnings about options that the providers did not follow, and about texts compared by words only."""
     question, warnings = queried.question, []
-    asked = [statuse for statuse in queried.statuses if statuse.state in (State.OK, State.STALE)]
-    if asked and not has_embedder:
+    statuses = [status for status in queried.statuses if status.state in (State.OK, State.STALE)]
+    if statuses and not has_embedder:
         warnings.append("words only: no embedder is configured")
-    warnings += [f"{statuse.entry.info.id}: {statuse.reason}" for statuse in asked if WORDS_ONLY in statuse.reason]
-    for statuse in queried.statuses:
+    warnings += [f"{status.entry.info.id}: {status.reason}" for status in statuses if WORDS_ONLY in status.reason]
+    for status in queried.statuses:
         if (
-            statuse.entry.info.id == MEMORY
+            status.entry.info.id == MEMORY
             and question.memory_mode
-            and not statuse.mode.startswith(question.memory_mode.name)
+            and not status.mode.startswith(question.memory_mode.name)
         ):
-            ran = statuse.mode or f"nothing: {statuse.state.name}"
+            ran = status.mode or f"nothing: {status.state.name}"
             warnings.append(f"the memory mode was {question.memory_mode.name}, but {ran} ran")
     if question.mode is Mode.ANSWER and not (queried.answer and queried.answer.hit_refs):
         warnings.append("the mode is answer, but nothing was found")

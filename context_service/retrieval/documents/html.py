@@ -107,5 +107,5 @@ class _Texts(HTMLParser):
 
 def _is_hidden(attrs: list[tuple[str, str | None]]) -> bool:
     """Return whether an element says itself that browsers do not show it. Style sheets are not read."""
-    given = dict(attrs)
-    return "hidden" in given or _HIDDEN.search(given.get("style") or "") is not None
+    attributes = dict(attrs)
+    return "hidden" in attributes or _HIDDEN.search(attributes.get("style") or "") is not None

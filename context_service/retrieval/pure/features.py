@@ -113,7 +113,7 @@ class Candidates:
         Rows without a term are skipped, except those directly after a row with a term, the question that an assistant's
         row with a term answers, standing rules, and those with a near vector.
         """
-        asked = {question_place(row) for row in rows if row.found}
+        question_places = {question_place(row) for row in rows if row.found}
         first, base = len(self.rows), len(self.sessions) * _SESSION_STEP
         terms: dict[int, int] = {}
         unsaid = []
@@ -130,7 +130,7 @@ class Candidates:
                     continue
                 answered = place + 1
             elif place is not None and (
-                place == answered or place in asked or is_rule(row) or (row.seq, row.ordinal) in self.cosines
+                place == answered or place in question_places or is_rule(row) or (row.seq, row.ordinal) in self.cosines
             ):
                 counts = {}
             else:
@@ -323,7 +323,7 @@ class Candidates:
 
         The reply to a question that has one is about it, too.
         """
-        often, found = self.in_turns, [0] * len(self.rows)
+        often, matched = self.in_turns, [0] * len(self.rows)
         for whole, parts in self.question.identifiers:
             rare = max(_RARE_PASSAGES, _RARE_SHARE * self.passages)
             if not 0 < often[whole] <= rare or 2 * often[whole] > self.passages > 1:
@@ -333,8 +333,8 @@ class Candidates:
                 asks, answers = self.rows[follower - 1], self.rows[follower]
                 if having[follower - 1] and asks.marks & QUESTION and asks.role != answers.role:
                     having[follower] = True
-            found = [count + has for count, has in zip(found, having, strict=True)]
-        return found
+            matched = [count + has for count, has in zip(matched, having, strict=True)]
+        return matched
 
     def marked(self, mark: int) -> list[float]:
         """Return 1 for each candidate that has the mark, else 0."""
@@ -444,11 +444,11 @@ def _timerel(candidates: Candidates) -> list[float]:
     ]
 
 
-def _distant_dates(said: date, marks: int) -> list[date]:
+def _distant_dates(said_on: date, marks: int) -> list[date]:
     """Return the dates that a text names by their distance from the day on which it is said."""
-    ordinal = said.toordinal()
+    ordinal = said_on.toordinal()
     return [
-        said - timedelta(days)
+        said_on - timedelta(days)
         for mark, days in _DAYS_AGO.items()
         if marks & mark and 1 <= ordinal - days <= date.max.toordinal()
     ]
@@ -456,7 +456,7 @@ def _distant_dates(said: date, marks: int) -> list[date]:
 
 def _user(candidates: Candidates) -> list[float]:
     """Return 1 for each sentence of a user, less for a shorter passage of one, else 0."""
-    return [said * _fullness(row) for said, row in zip(candidates.of_users(), candidates.rows, strict=True)]
+    return [share * _fullness(row) for share, row in zip(candidates.of_users(), candidates.rows, strict=True)]
 
 
 def _fullness(row: Row) -> float:
@@ -628,13 +628,13 @@ def _term_counts(positions: Sequence[tuple[int, int]]) -> dict[int, int]:
     return counts
 
 
-def _both(one: _Counts, other: _Counts) -> _Counts:
+def _both(counts: _Counts, other: _Counts) -> _Counts:
     """Return the summed counts of terms of two texts."""
     if not other:
-        return one
-    if not one:
+        return counts
+    if not counts:
         return other
-    together = dict(one)
+    together = dict(counts)
     for number, often in other.items():
         together[number] = together.get(number, 0) + often
     return together

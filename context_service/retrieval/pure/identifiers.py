@@ -52,7 +52,7 @@ def identifiers_in(text: str, numbers: Mapping[str, int]) -> list[Identifier]:
         text: The text of the question.
         numbers: The index of each term of the question.
     """
-    found: dict[int, Identifier] = {}
+    identifiers: dict[int, Identifier] = {}
     text = text[:_QUERY_CHARS_MAX]
     for run in runs_of(text):
         if is_identifier(run):
@@ -60,11 +60,11 @@ def identifiers_in(text: str, numbers: Mapping[str, int]) -> list[Identifier]:
             there = [term for term in terms if term in numbers]
             if there and (whole := max(there, key=len)) and len(whole) >= _CHARS_MIN:
                 parts = frozenset(numbers[term] for term in there if term != whole)
-                found.setdefault(numbers[whole], Identifier(numbers[whole], parts))
+                identifiers.setdefault(numbers[whole], Identifier(numbers[whole], parts))
     for term in _spaced(text):
         if term in numbers:
-            found.setdefault(numbers[term], Identifier(numbers[term], frozenset()))
-    return list(found.values())[:_IDENTIFIERS_MAX]
+            identifiers.setdefault(numbers[term], Identifier(numbers[term], frozenset()))
+    return list(identifiers.values())[:_IDENTIFIERS_MAX]
 
 
 def is_identifier(run: str) -> bool:

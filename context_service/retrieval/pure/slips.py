@@ -157,38 +157,38 @@ def _by_slips(word: str, vocabulary: Vocabulary, slips_max: int) -> Iterator[tup
             yield slips, other
 
 
-def slips_between(one: str, other: str, slips_max: int) -> int:
+def slips_between(word: str, other: str, slips_max: int) -> int:
     """Return the number of typing errors between two words; above `slips_max` the number is not exact.
 
     A common beginning costs nothing, and after it there are four kinds of errors: so the time grows with 4 **
     `slips_max` and the logarithm of the length.
     """
-    if one == other:
+    if word == other:
         return 0
-    if abs(len(one) - len(other)) > slips_max or not slips_max:
+    if abs(len(word) - len(other)) > slips_max or not slips_max:
         return slips_max + 1
-    same = _same_beginning(one, other)
-    one, other = one[same:], other[same:]
-    if not one or not other:
-        return len(one) + len(other)
-    after_one, after_other = one[1:], other[1:]
+    same = _same_beginning(word, other)
+    word, other = word[same:], other[same:]
+    if not word or not other:
+        return len(word) + len(other)
+    after_one, after_other = word[1:], other[1:]
     left = slips_max - 1
     fewest = min(
         slips_between(after_one, after_other, left),
         slips_between(after_one, other, left),
-        slips_between(one, after_other, left),
+        slips_between(word, after_other, left),
     )
-    if one[0] == other[1:2] and one[1:2] == other[0]:
-        fewest = min(fewest, slips_between(one[2:], other[2:], left))
+    if word[0] == other[1:2] and word[1:2] == other[0]:
+        fewest = min(fewest, slips_between(word[2:], other[2:], left))
     return fewest + 1
 
 
-def _same_beginning(one: str, other: str) -> int:
+def _same_beginning(word: str, other: str) -> int:
     """Return the number of letters at the beginning that two words share."""
-    same, end = 0, min(len(one), len(other))
+    same, end = 0, min(len(word), len(other))
     while same < end:
         middle = (same + end + 1) // 2
-        if one[same:middle] == other[same:middle]:
+        if word[same:middle] == other[same:middle]:
             same = middle
         else:
             end = middle - 1

@@ -141,7 +141,7 @@ def asked_terms(text: str) -> list[str]:
     They differ from a text's terms for Chinese and Korean. A text is also found by each letter alone, which may be a
     word, but a query of several letters asks only for pairs of adjacent letters.
     """
-    return [*(asked.term for asked in asked_words(text)), *asked_forms(text)]
+    return [*(word.term for word in asked_words(text)), *asked_forms(text)]
 
 
 def asked_words(text: str) -> list[AskedWord]:

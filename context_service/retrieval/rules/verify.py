@@ -272,24 +272,24 @@ class Verifying:
         upto = origins[-1].seq if origins else None
         parameters = {**named, "after": walked.compared_seq, "upto": upto, "kinds": sorted(source.kinds)}
         rows = await transaction.query(ROWS, parameters)
-        found = {(row.seq, row.ordinal): _as_written(row) for row in rows}
+        written_rows = {(row.seq, row.ordinal): _as_written(row) for row in rows}
         differences = [
             Difference(
-                kind="extra" if key not in expected else "missing" if key not in found else "different",
+                kind="extra" if key not in expected else "missing" if key not in written_rows else "different",
                 tenant_id=str(transaction.tenant_id),
                 scope_kind=scope.kind,
                 scope_id=str(scope.id),
                 seq=key[0],
                 ordinal=key[1],
             )
-            for key in sorted(expected.keys() | found.keys())
-            if expected.get(key) != found.get(key)
+            for key in sorted(expected.keys() | written_rows.keys())
+            if expected.get(key) != written_rows.get(key)
         ]
-        reanalyzed = {key for key, values in found.items() if _is_reanalyzed(values, expected.get(key))}
+        reanalyzed = {key for key, values in written_rows.items() if _is_reanalyzed(values, expected.get(key))}
         if mend and reanalyzed:
             terms = [expected[key] for key in sorted(reanalyzed)]
             await transaction.query(PUT_TERMS, {**named, "passages": orjson.dumps(terms).decode()})
-        keys = [key for one in differences if (key := (one.seq, one.ordinal)) not in reanalyzed]
+        keys = [key for difference in differences if (key := (difference.seq, difference.ordinal)) not in reanalyzed]
         if mend and keys:
             places = {"seqs": [seq for seq, _ in keys], "ordinals": [ordinal for _, ordinal in keys]}
             await transaction.query(DELETE, {**named, **places})

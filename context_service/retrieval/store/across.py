@@ -95,14 +95,14 @@ class AcrossContexts:
         terms = searched.terms[:TERMS_MAX]
         if not terms or not together.passages:
             return Matching(totals=together, rows=(), is_whole=False, estimated={})
-        given = await in_slices(_given(searched, terms))
+        parameters_of_scopes = await in_slices(_given(searched, terms))
         limits = {"small_max": SMALL, "large_max": _LARGE_MAX, "each_max": _EACH_MAX, "rows_max": _ROWS_MAX}
-        parameters = {**given, **limits, "passages": together.passages}
+        parameters = {**parameters_of_scopes, **limits, "passages": together.passages}
         tenant = self._database.of(principal)
-        found = await tenant.query(_MATCHING, parameters, named=False, ad_hoc=True)
-        places = [(n, seq, ordinal) for n, seq, ordinal, _ in found]
-        counts = {number: float(count) for number, count in found[0][3]} if found else {}
-        rows = await self._rows(searched, given, places, principal)
+        found_rows = await tenant.query(_MATCHING, parameters, named=False, ad_hoc=True)
+        places = [(n, seq, ordinal) for n, seq, ordinal, _ in found_rows]
+        counts = {number: float(count) for number, count in found_rows[0][3]} if found_rows else {}
+        rows = await self._rows(searched, parameters_of_scopes, places, principal)
         return Matching(totals=together, rows=rows, is_whole=False, estimated=counts)
 
     async def near(
@@ -129,10 +129,10 @@ class AcrossContexts:
             unrelated: The similarity of unrelated texts. A passage must have more to be found by its vector alone.
             principal: The caller.
         """
-        given = await in_slices(_given(searched, searched.terms[:TERMS_MAX]))
+        parameters_of_scopes = await in_slices(_given(searched, searched.terms[:TERMS_MAX]))
         places = [(*searched.n_and_seq(row.seq), row.ordinal) for row in matching.rows]
         parameters = {
-            **given,
+            **parameters_of_scopes,
             **_columns(places),
             "model": model,
             "dimension": len(vector),
@@ -159,7 +159,7 @@ class AcrossContexts:
         near = near_of(placed, unrelated=unrelated)
         unread = near.nearest - {(row.seq, row.ordinal) for row in matching.rows}
         missing = [(*searched.n_and_seq(seq), ordinal) for seq, ordinal in sorted(unread)]
-        return near, await self._rows(searched, given, missing, principal)
+        return near, await self._rows(searched, parameters_of_scopes, missing, principal)
 
     async def texts(
         self, searched: SearchedContexts, places: Sequence[Place], *, principal: Principal
@@ -175,14 +175,14 @@ class AcrossContexts:
     async def _rows(
         self,
         searched: SearchedContexts,
-        given: Mapping[str, object],
+        parameters_of_scopes: Mapping[str, object],
         places: Sequence[tuple[int, int, int]],
         principal: Principal,
     ) -> list[Row]:
         """Return the rows of passages by the numbers of their contexts, `seq` and `ordinal`."""
         if not places:
             return []
-        parameters = {**given, **_columns(places)}
+        parameters = {**parameters_of_scopes, **_columns(places)}
         rows = await self._database.of(principal).query(_ROWS, parameters, named=False, ad_hoc=True)
         return await in_slices(_read(searched, rows))
 
@@ -222,8 +222,8 @@ def _compared_contexts(totals: Sequence[Totals]) -> int:
 def _read(searched: SearchedContexts, rows: Sequence[Sequence[Any]]) -> Generator[None, None, list[Row]]:
     """Return rows as the ranking reads them, in short steps; each context has sessions of its own."""
     read = []
-    for n, seq, ordinal, session, *others, found in rows:
-        positions = [divmod(packed, ASKED_TERMS_MAX) for packed in found]
+    for n, seq, ordinal, session, *others, packed_terms in rows:
+        positions = [divmod(packed, ASKED_TERMS_MAX) for packed in packed_terms]
         place = searched.seq_of(n, seq)
         read.append(Row._make((place, ordinal, searched.seq_of(n, session), *others, positions)))
         yield

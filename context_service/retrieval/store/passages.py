@@ -262,12 +262,12 @@ class Passages:
             spellings: The term of the exact spelling, by the term of a word. Rows count it as that term, once more.
         """
         totals = await self.totals(principal, scope)
-        asked = _Asked.of(scope, terms, spellings)
-        query_numbers = asked.numbers
+        asked_query = _Asked.of(scope, terms, spellings)
+        query_numbers = asked_query.numbers
         if not query_numbers or not totals.passages:
             return Matching(totals=totals, rows=(), is_whole=False, estimated={})
         if totals.passages <= READ_WHOLE:
-            rows = await self._rows(principal, scope, _WHOLE, asked, {"rows_max": READ_WHOLE})
+            rows = await self._rows(principal, scope, _WHOLE, asked_query, {"rows_max": READ_WHOLE})
             return Matching(totals=totals, rows=rows, is_whole=True, estimated={})
         shares = await self._shares(principal, scope, totals)
         finding, left_out = _finding(query_numbers, shares, totals.passages)
@@ -289,18 +289,18 @@ class Passages:
             # Among passages with the same single term the newest are the best.
             count = SEARCHED_MAX if len(finding) > 1 or left_out else FOUND_MAX
             if at_end := _at_end(shares.get(finding[-1], 0.0), totals, count=count):
-                rows = await self._rows(principal, scope, from_end, asked, {**named, **at_end})
-                if _is_cut(rows, asked, finding):
+                rows = await self._rows(principal, scope, from_end, asked_query, {**named, **at_end})
+                if _is_cut(rows, asked_query, finding):
                     return rows
             return await self._rows(
-                principal, scope, by_index, asked, named
+                principal, scope, by_index, asked_query, named
             )  # common terms may be missing in the newest passages
 
         rows = await found()
         if not rows and left_out:  # the rare terms are nowhere, so search the others
             finding = [left_out.pop(0)]
             rows = await found()
-        if _is_cut(rows, asked, finding):
+        if _is_cut(rows, asked_query, finding):
             left_out += finding
         return Matching(
             totals=totals,
@@ -308,7 +308,7 @@ class Passages:
             is_whole=False,
             estimated={
                 number: shares.get(term, RARE_SHARE) * totals.passages
-                for number, term in enumerate(query_numbers[: asked.terms])
+                for number, term in enumerate(query_numbers[: asked_query.terms])
                 if term in left_out
             },
         )
@@ -322,9 +322,9 @@ class Passages:
         spellings: Mapping[str, str] = _NONE,
     ) -> Sequence[Row]:
         """Return the rows of passages by `seq` and `ordinal`, newest first; terms and spellings as in `matching`."""
-        asked = _Asked.of(scope, terms, spellings)
+        asked_query = _Asked.of(scope, terms, spellings)
         parameters = {"seqs": [seq for seq, _ in places], "ordinals": [ordinal for _, ordinal in places]}
-        return await self._rows(principal, scope, _AT, asked, parameters)
+        return await self._rows(principal, scope, _AT, asked_query, parameters)
 
     async def totals(self, principal: Principal, scope: PassageScope) -> Totals:
         """Return the totals of a scope over the passages that the caller may see; zeros if there are none."""
@@ -450,16 +450,16 @@ class Passages:
         principal: Principal,
         scope: PassageScope,
         statement: str,
-        asked: _Asked,
+        asked_query: _Asked,
         parameters: Mapping[str, object],
     ) -> list[Row]:
         """Run a statement that reads passages, and return them as rows of the ranking."""
         tenant = self._database.of(principal, context_id=scope.context_id)
-        of_question = {"asked": asked.numbers, "different": list(dict.fromkeys(asked.numbers))}
+        of_question = {"asked": asked_query.numbers, "different": list(dict.fromkeys(asked_query.numbers))}
         named = {**_parameters(principal.tenant_id, scope), **of_question}
         # The statement is planned for each set of values: a plan for unknown terms would read the whole scope.
         rows = await tenant.query(statement, {**named, **parameters}, named=False, ad_hoc=True)
-        return await in_slices(_read(rows, asked.of_term))
+        return await in_slices(_read(rows, asked_query.of_term))
 
     async def _shares(self, principal: Principal, scope: PassageScope, totals: Totals) -> Mapping[int, float]:
         """Return for each of the more common terms the share of a scope's passages that have it."""
@@ -491,12 +491,12 @@ class _Asked:
     @classmethod
     def of(cls, scope: PassageScope, terms: Sequence[str], spellings: Mapping[str, str]) -> _Asked:
         """Return the numbers of terms in a scope, at most `ASKED_TERMS_MAX`."""
-        asked = list(terms[:ASKED_TERMS_MAX])
-        exact = [(number, spellings[term]) for number, term in enumerate(asked) if term in spellings]
-        exact = exact[: ASKED_TERMS_MAX - len(asked)]
-        numbers = masks(scope.id, [*asked, *(term for _, term in exact)])
-        of_term = [*range(len(asked)), *(number for number, _ in exact)] if exact else []
-        return cls(numbers, len(asked), of_term)
+        asked_for = list(terms[:ASKED_TERMS_MAX])
+        exact = [(number, spellings[term]) for number, term in enumerate(asked_for) if term in spellings]
+        exact = exact[: ASKED_TERMS_MAX - len(asked_for)]
+        numbers = masks(scope.id, [*asked_for, *(term for _, term in exact)])
+        of_term = [*range(len(asked_for)), *(number for number, _ in exact)] if exact else []
+        return cls(numbers, len(asked_for), of_term)
 
     def having(self, finding: Collection[int]) -> set[int]:
         """Return the indexes of the terms that have one of the numbers."""
@@ -539,10 +539,10 @@ def _read(rows: Sequence[Sequence[Any]], of_term: Sequence[int]) -> Generator[No
     """
     read = []
     for row in rows:
-        found = [divmod(packed, ASKED_TERMS_MAX) for packed in row[-1]]
+        terms = [divmod(packed, ASKED_TERMS_MAX) for packed in row[-1]]
         if of_term:
-            found = [(place, of_term[number]) for place, number in found]
-        read.append(Row._make((*row[:-1], found)))
+            terms = [(place, of_term[number]) for place, number in terms]
+        read.append(Row._make((*row[:-1], terms)))
         yield
     return read
 
@@ -618,11 +618,11 @@ def _at_end(share: float, totals: Totals, *, count: int) -> Mapping[str, object]
     return {"seq_from": totals.last_seq - math.ceil(looked_at), "searched_max": count}
 
 
-def _is_cut(rows: Sequence[Row], asked: _Asked, finding: Sequence[int]) -> bool:
+def _is_cut(rows: Sequence[Row], asked_query: _Asked, finding: Sequence[int]) -> bool:
     """Say whether the number of rows reached its limit, so that there may be more."""
     if len(rows) < FOUND_MAX:
         return False
-    finding_numbers = asked.having(finding)
+    finding_numbers = asked_query.having(finding)
     return sum(any(number in finding_numbers for _, number in row.found) for row in rows) >= FOUND_MAX
 
 
@@ -662,21 +662,21 @@ def putting(scope: PassageScope, passages: Sequence[Passage]) -> dict[str, objec
     }
 
 
-def _row_values(scope: PassageScope, one: Passage) -> dict[str, object]:
+def _row_values(scope: PassageScope, passage: Passage) -> dict[str, object]:
     """Return the values of a passage's row, as JSON. Terms are replaced by their numbers in the index."""
     return {
-        "seq": one.seq,
-        "ordinal": one.ordinal,
-        "session": one.session,
-        "said_at": one.said_at,
-        "part": one.part,
-        "is_said": one.is_said,
-        "marks": one.marks,
-        "kind": one.kind,
-        "role": one.role,
-        "author": one.author,
-        "task_id": one.task_id,
-        "source_id": one.source_id,
-        "terms": masks(scope.id, one.terms) if one.numbers is None else one.numbers,
-        "text": one.text,
+        "seq": passage.seq,
+        "ordinal": passage.ordinal,
+        "session": passage.session,
+        "said_at": passage.said_at,
+        "part": passage.part,
+        "is_said": passage.is_said,
+        "marks": passage.marks,
+        "kind": passage.kind,
+        "role": passage.role,
+        "author": passage.author,
+        "task_id": passage.task_id,
+        "source_id": passage.source_id,
+        "terms": masks(scope.id, passage.terms) if passage.numbers is None else passage.numbers,
+        "text": passage.text,
     }

@@ -33,7 +33,7 @@ class Endings:
 
     def of(self, step: int) -> float | None:
         """Return the outcome of a step, or None if none was recorded."""
-        at = bisect_right(self.ranges, step, key=lambda one: one.step_from) - 1
+        at = bisect_right(self.ranges, step, key=lambda ending: ending.step_from) - 1
         return self.ranges[at].score if at >= 0 and step <= self.ranges[at].step_to else None
 
     def with_one(self, ending: Ending) -> Endings:

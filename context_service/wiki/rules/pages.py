@@ -132,8 +132,8 @@ class Pages:
             PageNameTaken: a name of the page leads to another page.
         """
         named = await self._rows.named(transaction, owner, names_of(page_input.slug, page_input.aliases))
-        found = named.get(page_input.slug)
-        mine = found.page_id if found and found.slug == page_input.slug else None
+        page = named.get(page_input.slug)
+        mine = page.page_id if page and page.slug == page_input.slug else None
         for name, other in named.items():
             if other.page_id != mine:
                 raise PageNameTaken(f"{name!r} is already a name of the page {other.slug!r}", slug=other.slug)
@@ -160,10 +160,10 @@ class Pages:
         """
         name.check()
         _check_version("version", version)
-        found = await self._rows.read(self._database.of(principal), name, version=version, principal=principal)
-        if found is None:
+        page = await self._rows.read(self._database.of(principal), name, version=version, principal=principal)
+        if page is None:
             raise not_found()
-        return found
+        return page
 
     async def page(
         self, page: pages.PageRequest, *, prefix: str, memory_id: UUID | None, principal: Principal
@@ -185,10 +185,10 @@ class Pages:
         query = ("ListPages", principal.tenant_id, principal.user_id, prefix, str(memory_id or ""))
         key = pages.decode_token(query, page.token, parts=2)
         count = pages.page_size(page.size)
-        found = await self._rows.pages(
+        rows = await self._rows.pages(
             principal, prefix=prefix, memory_id=memory_id, after=_place(key) if key else None, count=count + 1
         )
-        return pages.cut(query, found, count, key=lambda page: (page.slug, page.page_id))
+        return pages.cut(query, rows, count, key=lambda page: (page.slug, page.page_id))
 
     async def versions(
         self, name: PageName, page: pages.PageRequest, *, principal: Principal
@@ -212,10 +212,10 @@ class Pages:
         )
         before = pages.decode_number(query, page.token, number_max=VERSION_MAX) or 0
         count = pages.page_size(page.size)
-        page_id, found = await self._rows.versions(name, before=before, count=count + 1, principal=principal)
+        page_id, page_versions = await self._rows.versions(name, before=before, count=count + 1, principal=principal)
         if page_id is None and not before:
             raise not_found()
-        return pages.cut(query, found, count, key=lambda page: (page.version,))
+        return pages.cut(query, page_versions, count, key=lambda page: (page.version,))
 
     async def delete(
         self, name: PageName, *, expected_version: int | None, principal: Principal, request: Request | None

@@ -68,10 +68,10 @@ class PageSearch:
             time_to: Search only versions that were written before this time.
             principal: The caller, whose user owns the pages.
         """
-        found, matches = await self._rank(
+        ranked, matches = await self._rank(
             text, accepts=lambda row: row.is_said_within(time_from, time_to), limit=2 * limit, principal=principal
         )
-        best_places = few_of_each(found, lambda one: one.seq, each_max=PASSAGES_MAX)
+        best_places = few_of_each(ranked, lambda match: match.seq, each_max=PASSAGES_MAX)
         pages = await self._visible_hits(best_places, principal)
         return PageResults(
             pages=named_first(text, pages, lambda page: page.aliases)[:limit],
@@ -95,9 +95,9 @@ class PageSearch:
         if not rows:
             return []
         cites: Mapping[int, Sequence[UUID]] = {row.seq: row.memory_ids for row in rows}
-        found, _ = await self._rank(text, accepts=lambda row: row.seq in cites, limit=100, principal=principal)
+        ranked, _ = await self._rank(text, accepts=lambda row: row.seq in cites, limit=100, principal=principal)
         places = {seq: _ScoredPassage(seq, 0, 0.0, None) for seq in cites}
-        for taken in reversed(found):
+        for taken in reversed(ranked):
             places[taken.seq] = taken
         return await self._visible_hits(list(places.values()), principal, cites)
 
@@ -130,7 +130,7 @@ class PageSearch:
         """Read the passages at some places with their pages; pages that were replaced or deleted are left out."""
         if not ranked:
             return []
-        places = [{"n": number, "seq": one.seq, "ordinal": one.ordinal} for number, one in enumerate(ranked)]
+        places = [{"n": number, "seq": match.seq, "ordinal": match.ordinal} for number, match in enumerate(ranked)]
         parameters = {"found": orjson.dumps(places).decode(), **self._parameters(principal)}
         rows = await self._database.of(principal.without_admin()).query(SHOWN, parameters)
         return [_hit_of(row, ranked[row.n], (cites or {}).get(ranked[row.n].seq, ())) for row in rows]

@@ -199,8 +199,8 @@ class PageRows:
             await self._passages.remove_documents(transaction, scope, [before.seq])
         audience = Audience(owner_user_id=owner.user_id, app_id=owner.app_id, agent_bundle_id=owner.agent_bundle_id)
         placed = [
-            passage(one, page_id, ordinal=ordinal, seq=written.seq, said_at=written.created_at, numbers=numbers)
-            for ordinal, (one, numbers) in enumerate(zip(found_by.pieces, found_by.numbers, strict=True))
+            passage(piece, page_id, ordinal=ordinal, seq=written.seq, said_at=written.created_at, numbers=numbers)
+            for ordinal, (piece, numbers) in enumerate(zip(found_by.pieces, found_by.numbers, strict=True))
         ]
         await self._passages.put(transaction, scope, audience, placed)
         return version
@@ -242,8 +242,8 @@ class PageRows:
         """
         parameters = {**_which(name, principal), "before": before, "count": count}
         rows = await self._database.of(principal).query(_VERSIONS, parameters)
-        found = [copied(PageVersion, row) for row in rows]
-        return (rows[0].page_id if rows else None), found
+        page_versions = [copied(PageVersion, row) for row in rows]
+        return (rows[0].page_id if rows else None), page_versions
 
     async def lock_newest(self, transaction: Transaction, name: PageName, principal: Principal) -> Newest | None:
         """Lock the named page and return its newest version, or None if there is no such page."""

@@ -274,7 +274,7 @@ def _group(name: str, of: type, settings: Mapping[str, Any], *, most: float) -> 
     """
     group = settings.get(name, {})
     names = [field.name for field in fields(of) if field.name in group]
-    return {one: _number(f"{name}.{one}", group[one], 0, most) for one in names}
+    return {key: _number(f"{name}.{key}", group[key], 0, most) for key in names}
 
 
 def _number(name: str, value: _N, least: float, most: float) -> _N:

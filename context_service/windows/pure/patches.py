@@ -86,8 +86,10 @@ def entries_said(
     count = len(statements) + len(removals)
     if count > CHANGES_MAX:
         raise limit_exceeded("set", count, CHANGES_MAX, "items, with those of remove")
-    entries = [_entry(one, f"set[{number}]", last_seq) for number, one in enumerate(statements)]
-    return entries, [_entry(one, f"remove[{number}]", last_seq, is_removed=True) for number, one in enumerate(removals)]
+    entries = [_entry(item, f"set[{number}]", last_seq) for number, item in enumerate(statements)]
+    return entries, [
+        _entry(item, f"remove[{number}]", last_seq, is_removed=True) for number, item in enumerate(removals)
+    ]
 
 
 def patched(stored_entries: Sequence[StoredEntry], entries: Sequence[Entry], removals: Sequence[Entry]) -> Patched:
@@ -205,19 +207,19 @@ def _line(entry: Entry) -> str:
     return f"{word}{status}: {entry.text}"
 
 
-def _is_meant(one: Entry, current: Entry) -> bool:
+def _is_meant(named_entry: Entry, current: Entry) -> bool:
     """Say whether a current entry is the entry that a caller wants to remove.
 
     It is if both have the same key or, if the caller gave no key, the same text. A rule or value that may have changed
     can also be named as it was stated.
     """
-    if current.section == CONTESTED and one.section != CONTESTED:
+    if current.section == CONTESTED and named_entry.section != CONTESTED:
         current = as_stated(current)
-    if one.section != current.section:
+    if named_entry.section != current.section:
         return False
-    if one.key or one.section in _ONE:
-        return place_of(one) == place_of(current)
-    return current.text == one.text and (not current.key or bool(current.ref))
+    if named_entry.key or named_entry.section in _ONE:
+        return place_of(named_entry) == place_of(current)
+    return current.text == named_entry.text and (not current.key or bool(current.ref))
 
 
 def _removal(stored_entry: StoredEntry, seq: int) -> Entry:

@@ -150,7 +150,7 @@ def forms_of(seq: int, blocks: Sequence[BlockForm], summaries: Sequence[SummaryF
     ]  # fmt: skip
     over = [summary for summary in over if summary.level >= SEGMENT]
     for level in sorted({summary.level for summary in over}):
-        summary = max((one for one in over if one.level == level), key=lambda one: (one.seq_from, one.step_from))
+        summary = max((form for form in over if form.level == level), key=lambda form: (form.seq_from, form.step_from))
         place = A_SEGMENT if level == SEGMENT else A_DIGEST
         text = "\n".join(line for line in summary.text.split("\n") if _names_of_line(line, seq))
         forms.append(

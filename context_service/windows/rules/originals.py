@@ -322,7 +322,9 @@ def _original_of(part: Part) -> Original:
         return _original(part.reasoning.data_json or part.reasoning.text, is_json=bool(part.reasoning.data_json))
     if part.data_json is not None:
         return _original(part.data_json, is_json=True)
-    return _original(next((one for one in (part.text, part.url, part.working_memory_id) if one is not None), ""))
+    return _original(
+        next((content for content in (part.text, part.url, part.working_memory_id) if content is not None), "")
+    )
 
 
 def _original(text: str, *, is_json: bool = False) -> Original:
@@ -366,7 +368,7 @@ def _hits(items: Sequence[RecalledItem], parts: Sequence[ViewPart], window: Wind
     Steps may overlap if a user spoke while a tool ran: then the step that begins last counts.
     """
     steps = [part for part in reversed(parts) if part.kind in (STEP, SUMMARY)]  # of two that begin together the first
-    steps.sort(key=lambda one: one.seq_from)
+    steps.sort(key=lambda found_step: found_step.seq_from)
     starts = [step.seq_from for step in steps]
     ends = list(accumulate((step.seq_to for step in steps), max))  # the last message of any step up to this one
     hits = []

@@ -153,14 +153,14 @@ class Tracing:
         )
         last = None
         if text:
-            traced = [await self._with_earlier_forms(window, one, views, principal) for one in traced]
+            traced = [await self._with_earlier_forms(window, item, views, principal) for item in traced]
             last = await beside_the_loop(_COMPARING * size, _last_of, traced, traces.folded_text(text))
         breaks = await self._breaks(window, traced, last, principal)
         next_ref = ""
         if messages[-1].seq < target.last_seq and len(messages) == MESSAGES_MAX:
             next_ref = refs.refs_between(messages[-1].seq + 1, target.last_seq)
         return MessageTrace(
-            messages=[_message(window, one, breaks) for one in traced],
+            messages=[_message(window, item, breaks) for item in traced],
             sentence=_sentence(window, last, breaks) if last else None,
             next_ref=next_ref,
             epoch=window.epoch,
@@ -261,10 +261,10 @@ class Tracing:
         self, window: Window, traced: Sequence[_Traced], last: _Last | None, principal: Principal
     ) -> dict[int, BreakRow]:
         """Return the breaks that the answer names, by epoch."""
-        epochs = {one.place.epoch_from for one in traced if one.place}
+        epochs = {item.place.epoch_from for item in traced if item.place}
         if last and last.epoch_to:
             epochs.add(last.epoch_to)
-        are_left_out = any(one.message.seq in window.left_out for one in traced)
+        are_left_out = any(item.message.seq in window.left_out for item in traced)
         rows = await self._traces.breaks(window, epochs, with_rollbacks=are_left_out, principal=principal)
         return {row.epoch: row for row in rows}
 
@@ -329,16 +329,16 @@ def _cleared_of(
 def _last_of(traced: Sequence[_Traced], text: str) -> _Last | None:
     """Return the message whose text packs showed last; None if no message has the text."""
     last_form = None
-    for one in traced:
-        last = _last_shown(one, text)
+    for item in traced:
+        last = _last_shown(item, text)
         if last_form is None or _later(last, last_form):
             last_form = last
     return last_form
 
 
-def _later(one: _Last, other: _Last) -> bool:
+def _later(last: _Last, other: _Last) -> bool:
     """Return whether packs showed the first text longer than the second one."""
-    return other.epoch_to is not None and (one.epoch_to is None or one.epoch_to > other.epoch_to)
+    return other.epoch_to is not None and (last.epoch_to is None or last.epoch_to > other.epoch_to)
 
 
 def _last_shown(traced: _Traced, text: str) -> _Last:

@@ -204,7 +204,7 @@ class WindowRows:
             await transaction.query(_SPEND, (own.tokens, window.epoch, last_seq, *key))
         return min(
             (budget for budget in (own, run) if budget and budget.tokens_max),
-            key=lambda one: one.tokens_max - one.tokens,
+            key=lambda limit: limit.tokens_max - limit.tokens,
         )
 
     async def _spend_of_run(self, transaction: Transaction, window: Window, tokens: int) -> SpentTokens | None:

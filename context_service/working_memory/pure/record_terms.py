@@ -41,9 +41,9 @@ def record_terms(tenant_id: UUID, *, name: str, description: str, content: str) 
     """
     fields = [analyzed(text) for text in (name, description, content[:TEXT_CHARS_MAX])]
     forms = dict.fromkeys(form for field in fields for form in field.forms)
-    words, described, said = (record_numbers(tenant_id, field.terms) for field in fields)
+    words, described, contents = (record_numbers(tenant_id, field.terms) for field in fields)
     further = record_numbers(tenant_id, [*forms, *_prefixes(name)])
-    return [*words, NAME_END, *described, DESCRIPTION_END, *said, FORMS_FOLLOW_NUMBER, *further]
+    return [*words, NAME_END, *described, DESCRIPTION_END, *contents, FORMS_FOLLOW_NUMBER, *further]
 
 
 def content_of(content_json: str | None, text: str | None) -> str:

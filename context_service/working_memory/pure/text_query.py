@@ -75,7 +75,7 @@ def text_query(text: str) -> TextQuery:
         _begin(reading, is_after_or=is_after_or)
         reading.any_of[-1].extend(_clauses(text[start:end]))
     wanted = [clause for clauses in reading.any_of for clause in clauses if not clause.is_negated]
-    spelled = [asked.exact for asked in asked_words(text) if asked.exact]
+    spelled = [word.exact for word in asked_words(text) if word.exact]
     terms = dict.fromkeys(term for clause in wanted for terms in clause.alternatives for term in sorted(terms))
     counted = [*list(terms)[:ASKED_TERMS_MAX], *(term for term in spelled[:ASKED_TERMS_MAX])]
     prefixes = [] if has_operators(text) else folded_words(text)[:_PREFIX_WORDS_MAX]
@@ -179,7 +179,7 @@ def _alternatives(piece: str) -> list[frozenset[str]]:
     words = asked_words(piece)
     if not words:
         return []
-    own = frozenset(asked.term for asked in words)
+    own = frozenset(query_word.term for query_word in words)
     forms = asked_forms(piece)
     if not forms:
         return [own]

@@ -87,11 +87,11 @@ class BlobWriter:
     async def _charge(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
         """Yield the chunks, and charge the caller for the bytes that the provider's library buffers."""
         size_bytes = 0
-        with hold_bytes() as held:
+        with hold_bytes() as held_bytes:
             async with aclosing(chunks):
                 async for chunk in chunks:
                     size_bytes += len(chunk)
-                    held.set(self._storage.writing_bytes(size_bytes))
+                    held_bytes.set(self._storage.writing_bytes(size_bytes))
                     yield chunk
 
     async def _keep_lease(

@@ -107,10 +107,10 @@ class ContextFiles:
         ids = {UUID(record_id) for part in parts for record_id in _named_by(part)}
         if not sent and not ids:
             return {}
-        found = await rows.find(self._database.of(principal), sorted(ids)) if ids else {}
-        for record_id in sorted(ids - found.keys()):
+        records = await rows.find(self._database.of(principal), sorted(ids)) if ids else {}
+        for record_id in sorted(ids - records.keys()):
             raise RecordName(record_id=record_id).not_found()
-        for record in found.values():
+        for record in records.values():
             if record.memory_type == MESSAGE_FILE:
                 check_bytes("a file of a message", record.size_bytes, FILE_BYTES_MAX)
         if sent:
@@ -120,7 +120,7 @@ class ContextFiles:
         unread: dict[bytes | UUID, UnreadFile] = {
             sha256: UnreadFile(data=file.data or b"", declared_type=file.media_type) for sha256, file in sent.items()
         }
-        for record in filter(_is_unread, found.values()):
+        for record in filter(_is_unread, records.values()):
             unread[record.id] = UnreadFile(data=await self._bytes_of(record), declared_type=record.content_type)
         facts = await self._facts.read(list(unread.values()), tenant_id=principal.tenant_id) if unread else []
         read = dict(zip(unread, facts, strict=True))
@@ -128,7 +128,7 @@ class ContextFiles:
             sha256: FileSource(sha256=sha256, size_bytes=len(file.data or b""), facts=read[sha256], data=file.data)
             for sha256, file in sent.items()
         }
-        return sources | {record.id: _source_of(record, read.get(record.id)) for record in found.values()}
+        return sources | {record.id: _source_of(record, read.get(record.id)) for record in records.values()}
 
     async def _bytes_of(self, record: FoundFile) -> bytes:
         """Return the bytes of a record, which has at most `FILE_BYTES_MAX`."""

@@ -138,7 +138,7 @@ class RecordQuotes:
             without: Records to leave out of the result, even if they are among the best.
         """
         text = text[:QUERY_CHARS_MAX]
-        words = {asked.word: asked.term for asked in asked_words(text)}
+        words = {word.word: word.term for word in asked_words(text)}
         if not words:
             return []
         question = SearchQuestion(

@@ -215,13 +215,13 @@ class Searches:
         if not candidates:
             return []
         statement = SQL.filled("passages", where=where)
-        found = [
-            {"n": number, "node_id": one.node_id, "seq": one.seq, "ordinals": one.ordinals}
-            for number, one in enumerate(candidates)
+        matches = [
+            {"n": number, "node_id": candidate.node_id, "seq": candidate.seq, "ordinals": candidate.ordinals}
+            for number, candidate in enumerate(candidates)
         ]
         terms = candidates[0].terms
         numbers = record_numbers(principal.tenant_id, terms)
-        passage_parameters = {**parameters, "terms": numbers, "found": orjson.dumps(found).decode()}
+        passage_parameters = {**parameters, "terms": numbers, "found": orjson.dumps(matches).decode()}
         rows = await self._database.of(principal).query(statement, passage_parameters, ad_hoc=True)
 
         def scored() -> list[tuple[UUID, float]]:

@@ -152,8 +152,8 @@ async def _conversations(visit: Visit, text: str) -> _Conversations:
     """Search the conversations that the visitor may find."""
     answer = await visit.context.contexts.find(text, passages_max=_PASSAGES_MAX, **visit.whose)
     titles = await titles_of(visit, answer.contexts)
-    found = [(titles[context.context_id] or context.context_id, context) for context in answer.contexts]
-    return _Conversations(found=found, searched_count=answer.searched_count, has_more=bool(answer.next_cursor))
+    contexts = [(titles[context.context_id] or context.context_id, context) for context in answer.contexts]
+    return _Conversations(found=contexts, searched_count=answer.searched_count, has_more=bool(answer.next_cursor))
 
 
 async def _nodes(visit: Visit, text: str) -> Table:

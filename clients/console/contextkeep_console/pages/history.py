@@ -81,5 +81,5 @@ def _nodes(rows: list[AssembledNode], has_more: bool) -> Table:
 
 def _decided(node: AssembledNode) -> str:
     if node.messages:
-        return ", ".join(dict.fromkeys(given.rule for given in node.messages))
+        return ", ".join(dict.fromkeys(message.rule for message in node.messages))
     return "; ".join(f"{each.reason}: {each.rule}{f' ({each.error})' if each.error else ''}" for each in node.skipped)

@@ -114,13 +114,13 @@ class Lists:
         if version.count:
             kind, data = payload(message)
             text = message.content if result.get("text") else None
-            held = tuple(
+            files = tuple(
                 HeldFile(file.sha256, working_memory_id=file.working_memory_id)
                 for part in message.parts
                 for file in files_of(part)
                 if file.working_memory_id
             )
-            version.added[result["at"]] = Item(kind, data, text, message.role if result.get("role") else "", held)
+            version.added[result["at"]] = Item(kind, data, text, message.role if result.get("role") else "", files)
 
     def __contains__(self, key: str) -> bool:
         version = self._versions.get(key)
@@ -306,9 +306,9 @@ def messages_of(key: str, on: str, keep: int, added: Sequence[Item]) -> list[Mes
     if not added:
         return [MessageInput(role="tool", parts=[PartInput(data={}, metadata=UNSEEN)], metadata={KEY: about})]
     return [
-        said
+        message_input
         for place, item in enumerate(added)
-        for said in carrying(
+        for message_input in carrying(
             item.kind,
             item.data,
             {

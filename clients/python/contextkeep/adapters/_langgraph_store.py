@@ -236,14 +236,14 @@ class ContextStore(BaseStore):
 
     def _page(
         self,
-        found: Iterable[tuple[Record | Mapping[str, Any], float | None]],
+        records: Iterable[tuple[Record | Mapping[str, Any], float | None]],
         wanted: Mapping[str, Any],
         skipped: int,
         limit: int,
     ) -> list[SearchItem]:
         """Return the items of records or rows that match a filter, but for the first `skipped`, and at most `limit`."""
         items: list[SearchItem] = []
-        for item, score in found:
+        for item, score in records:
             stored = item.metadata[_KEY] if isinstance(item, Record) else item["metadata"][_KEY]
             is_known = "value_at" not in stored or not may_match(stored, wanted)
             if is_known and not fits(stored["value"], wanted):

@@ -167,17 +167,17 @@ def _walked(value: Any, files: list[FileInput], around: Mapping[str, Any]) -> An
         return [_walked(item, files, around) for item in value]
     if not isinstance(value, dict):
         return value
-    found = {}
+    found_files = {}
     extras = value.get("extras")  # where LangChain's blocks have the names of files
     fields = {**around, **(extras if isinstance(extras, dict) else {}), **value}
     for key, item in value.items():
         if isinstance(item, str) and (taken := _taken(key, item, fields)):
             file, place = taken
             files.append(file)
-            found[key] = {_FILE: len(files), **place}
+            found_files[key] = {_FILE: len(files), **place}
         else:
-            found[key] = _walked(item, files, fields)
-    return found
+            found_files[key] = _walked(item, files, fields)
+    return found_files
 
 
 def _taken(key: str, text: str, around: Mapping[str, Any]) -> tuple[FileInput, dict[str, str]] | None:

@@ -161,9 +161,9 @@ async def functions_async(
     return [AsyncFunction(**item, _client=client) for item in described]
 
 
-def _descriptions(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
+def _descriptions(functions: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
     """Return the fields of all functions; arguments that the caller binds are removed from their schemas."""
-    bound = {name: str(value) for name, value in given.items() if value is not None}
+    bound = {name: str(value) for name, value in functions.items() if value is not None}
     result: list[dict[str, Any]] = [
         {
             "name": name,

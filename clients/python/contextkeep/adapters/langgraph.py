@@ -509,12 +509,14 @@ class ContextSaver(BaseCheckpointSaver[str]):
         some = False
         for log in list(self._states({"configurable": {"thread_id": thread_id}})):
             every = list(_checkpoints(log))
-            doomed = [found for place, found in enumerate(every) if is_doomed(place, found)]
-            kept = [at for found in every if found not in doomed for at in found.body["values"].values()]
+            doomed = [checkpoint for place, checkpoint in enumerate(every) if is_doomed(place, checkpoint)]
+            kept = [at for checkpoint in every if checkpoint not in doomed for at in checkpoint.body["values"].values()]
             kept_lists |= {at["list"] for at in kept if "list" in at}
             if doomed:
                 some = True
-                gone = {message.message_id for found in doomed for message in (found.message, *found.writes)}
+                gone = {
+                    message.message_id for checkpoint in doomed for message in (checkpoint.message, *checkpoint.writes)
+                }
                 kept_values = {None, *(at["at"] for at in kept if "at" in at)}
                 log.retract(
                     item

@@ -153,9 +153,10 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
             return []
         newest = {_place_of(item): item.seq for item in messages if _WORDS.rest(item) is not None}
         items = [
-            self._message_of(one)
-            for one in sorted(messages, key=lambda row: (_place_of(row), row.seq))
-            if _place_of(one) >= offset and (_WORDS.rest(one) is None or newest[_place_of(one)] == one.seq)
+            self._message_of(message)
+            for message in sorted(messages, key=lambda row: (_place_of(row), row.seq))
+            if _place_of(message) >= offset
+            and (_WORDS.rest(message) is None or newest[_place_of(message)] == message.seq)
         ]
         return items if limit is None else items[:limit]
 

@@ -120,7 +120,7 @@ def test(
         raise click.UsageError("give --node or --samples")
     result = _the_one(file, mapping_name)
     root: Any = {} if node_id is None else node_named(node_id, by_external_id, graph_name)
-    nodes = [_sample(f"samples[{position}]", given) for position, given in enumerate(samples or ())]
+    nodes = [_sample(f"samples[{position}]", sample) for position, sample in enumerate(samples or ())]
     with _errors_name(result.place):
         trials = session.context.mappings.test(result.rules, nodes=nodes, **root)
         if output.format is Format.JSON:
@@ -131,7 +131,7 @@ def test(
                 "node_id": trial.node_id,
                 "included": trial.included,
                 "decided_by": trial.decided_by,
-                "messages": [str(given.message) for given in trial.messages],
+                "messages": [str(sample.message) for sample in trial.messages],
                 "error": "; ".join(skipped.error for skipped in trial.skipped if skipped.error),
                 "duration_us": trial.duration_us,
             }

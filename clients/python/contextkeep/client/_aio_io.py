@@ -133,8 +133,8 @@ class Connection:
             except TimeoutError:
                 raise self._silence(idle_timeout_s) from None
             except grpc.RpcError as error:
-                told = first_status.instead_of(error)
-                raise self._error(told) from told
+                first_error = first_status.instead_of(error)
+                raise self._error(first_error) from first_error
             except asyncio.CancelledError:
                 self._check_cancelled()
                 raise

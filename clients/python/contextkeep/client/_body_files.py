@@ -31,10 +31,10 @@ class FileCache:
     def kept(self, files: Sequence[BodyFile]) -> dict[str, bytes]:
         """Return the bytes of those files that are kept."""
         with self._lock:
-            found = {file.sha256: self._kept[file.sha256] for file in files if file.sha256 in self._kept}
-            for sha256 in found:
+            contents = {file.sha256: self._kept[file.sha256] for file in files if file.sha256 in self._kept}
+            for sha256 in contents:
                 self._kept.move_to_end(sha256)
-        return found
+        return contents
 
     def keep(self, file: BodyFile, content: bytes) -> None:
         """Keep the bytes of a file that was read.

@@ -257,9 +257,9 @@ def _part(part: PartInput | Part, *, field: str) -> message_pb.Part:
         return _read_part(part, field=field)
     if not isinstance(part, PartInput):
         raise InvalidArgument(f"{field} must be a PartInput (got {type(part).__name__})", field=field)
-    given = [name for name in _CONTENTS if getattr(part, name) is not None]
-    if len(given) != 1:
-        problem = f"has {' and '.join(given)}; set only one of them" if given else "has no content"
+    contents = [name for name in _CONTENTS if getattr(part, name) is not None]
+    if len(contents) != 1:
+        problem = f"has {' and '.join(contents)}; set only one of them" if contents else "has no content"
         raise InvalidArgument(f"{field} {problem}", field=field)
     content: dict[str, Any] = {}
     if part.text is not None:

@@ -286,7 +286,7 @@ def converted(kind: type[M], place: str, value: object, **given: Any) -> M:
 @functools.cache
 def _conversions(descriptor: Any) -> Mapping[str, tuple[str, Callable[[str, Any], Any]]]:
     """Return for each field of a message the attribute that it is taken from, and what converts it."""
-    found: dict[str, tuple[str, Callable[[str, Any], Any]]] = {}
+    conversions: dict[str, tuple[str, Callable[[str, Any], Any]]] = {}
     for field in descriptor.fields:
         convert: Callable[[str, Any], Any] = _unchanged
         if field.message_type is not None:
@@ -301,8 +301,8 @@ def _conversions(descriptor: Any) -> Mapping[str, tuple[str, Callable[[str, Any]
             convert = ids if field.is_repeated else _one_id
         elif field.is_repeated:
             convert = texts
-        found[field.name] = (field.name.removesuffix("_json"), convert)
-    return found
+        conversions[field.name] = (field.name.removesuffix("_json"), convert)
+    return conversions
 
 
 def _unchanged(_: str, value: object) -> object:

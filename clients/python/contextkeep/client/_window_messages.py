@@ -104,7 +104,7 @@ def pack_id_of(pack: Pack) -> str:
     return pack.pack_id
 
 
-def _fields(said: object, wanted: type[Any], field: str) -> dict[str, Any]:
-    if not isinstance(said, wanted):
-        raise InvalidArgument(f"{field} must be a {wanted.__name__} (got {type(said).__name__})", field=field)
-    return {item.name: value for item in fields(wanted) if (value := getattr(said, item.name)) is not None}
+def _fields(answer: object, wanted: type[Any], field: str) -> dict[str, Any]:
+    if not isinstance(answer, wanted):
+        raise InvalidArgument(f"{field} must be a {wanted.__name__} (got {type(answer).__name__})", field=field)
+    return {item.name: value for item in fields(wanted) if (value := getattr(answer, item.name)) is not None}

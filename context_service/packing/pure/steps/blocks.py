@@ -81,7 +81,7 @@ def _quotation(text: str, step: Step) -> str:
 
 def tokens_of(turns: Sequence[Rendered], to: Format, count: Callable[[str], int]) -> int:
     """Return the tokens that pieces add to a request at most, including the JSON around them."""
-    messages = sum(1 for _ in groupby(turns, key=lambda one: (one.role, one.is_result)))
+    messages = sum(1 for _ in groupby(turns, key=lambda turn: (turn.role, turn.is_result)))
     return sum(count(piece.json) for piece in turns) + messages * count(_AROUND.get(to, ""))
 
 

@@ -59,7 +59,7 @@ class Tally:
 
     def with_more(self, other: Tally) -> Tally:
         """Return the sum of both tallies."""
-        last = max(self, other, key=lambda one: one.step)
+        last = max(self, other, key=lambda tally: tally.step)
         return Tally(self.count + other.count, self.failures + other.failures, last.step, last.seq)
 
 
@@ -155,7 +155,9 @@ def tallies_json(tallies: Tallies) -> str:
     """Return tallies as JSON, at most `TOOLS_MAX` tools and `ENTITIES_MAX` things, the most frequent."""
     by_kind = {TOOL: (tallies.tools, TOOLS_MAX), ENTITY: (tallies.entities, ENTITIES_MAX)}
     parameters = {
-        section: {name: (one.count, one.failures, one.step, one.seq) for name, one in list(of.items())[:count_max]}
+        section: {
+            name: (tally.count, tally.failures, tally.step, tally.seq) for name, tally in list(of.items())[:count_max]
+        }
         for section, (of, count_max) in by_kind.items()
     }
     return orjson.dumps(parameters).decode()
@@ -169,7 +171,7 @@ def _add(tallies: dict[str, Tally], name: str, more: Tally) -> None:
 
 def _ordered(tallies: Mapping[str, Tally]) -> dict[str, Tally]:
     """Sort tallies: the most frequent first, then those of the latest step, then by name."""
-    return dict(sorted(tallies.items(), key=lambda one: (-one[1].count, -one[1].step, one[0])))
+    return dict(sorted(tallies.items(), key=lambda item: (-item[1].count, -item[1].step, item[0])))
 
 
 def _document(text: str) -> dict[str, Any]:

@@ -138,8 +138,8 @@ def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_
     for place, unit in _statements(message, profile):
         if unit.text not in by_text or by_text[unit.text][1].weight < unit.weight:
             by_text[unit.text] = place, unit
-    best = sorted(by_text.values(), key=lambda one: (-one[1].weight, one[0]))[:UNITS_OF_MESSAGE_MAX]
-    return [unit for _, unit in sorted(best, key=lambda one: one[0])]
+    best = sorted(by_text.values(), key=lambda item: (-item[1].weight, item[0]))[:UNITS_OF_MESSAGE_MAX]
+    return [unit for _, unit in sorted(best, key=lambda item: item[0])]
 
 
 def _statements(message: Message, profile: Profile) -> Iterator[tuple[tuple[int, int], Unit]]:
@@ -151,22 +151,22 @@ def _statements(message: Message, profile: Profile) -> Iterator[tuple[tuple[int,
     if message.role != "assistant" or any(part.tool_call for part in message.parts):
         return
     low = [rule.line for rule in profile.low if message.role in rule.roles]
-    for said in said_in(message):
-        data = said.text.encode(errors="replace")[:TEXT_BYTES_MAX]
+    for spoken_text in said_in(message):
+        data = spoken_text.text.encode(errors="replace")[:TEXT_BYTES_MAX]
         spans = _LINE.spans(data, count_max=MATCHES_MAX)
         lines = [(start, data[start:end]) for start, end in spans]
-        for start, line in [] if said.is_data else list(_from_both_ends(lines))[:_UNITS_OF_KIND_MAX]:
+        for start, line in [] if spoken_text.is_data else list(_from_both_ends(lines))[:_UNITS_OF_KIND_MAX]:
             text = _text(line)
             if text and not any(pattern.is_in(line) for pattern in low):
                 unit = Unit(
                     kind=STATEMENT,
                     text=text,
-                    ref=ref_of(message.seq, said.part),
+                    ref=ref_of(message.seq, spoken_text.part),
                     seq=message.seq,
                     weight=_STATEMENT_WEIGHT,
-                    speaker=said.speaker,
+                    speaker=spoken_text.speaker,
                 )
-                yield (said.part, start), unit
+                yield (spoken_text.part, start), unit
 
 
 def kinds_in(texts: Iterable[SpokenText], profile: Profile) -> set[str]:

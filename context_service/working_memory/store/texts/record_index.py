@@ -41,8 +41,8 @@ async def index_records(transaction: Transaction, ids: Sequence[UUID]) -> None:
     for first in range(0, len(ids), TOGETHER):
         rows = await transaction.query(_TEXTS, {"ids": list(ids[first : first + TOGETHER])})
         terms = await _terms_of_rows(transaction.tenant_id, rows)
-        found = [{"id": record_id, "terms": numbers} for record_id, numbers in terms.items()]
-        await transaction.query(_PUT, {"found": orjson.dumps(found).decode(), "version": TERMS_VERSION})
+        term_rows = [{"id": record_id, "terms": numbers} for record_id, numbers in terms.items()]
+        await transaction.query(_PUT, {"found": orjson.dumps(term_rows).decode(), "version": TERMS_VERSION})
 
 
 async def different_records(tenant: Tenant) -> AsyncIterator[tuple[int, list[UUID]]]:

@@ -52,7 +52,7 @@ async def found_in_passages(
         node_ids: The nodes whose records are searched.
         text: The words; a record must have all of them to match.
     """
-    terms = list(dict.fromkeys(asked.term for asked in asked_words(text)))[:ASKED_TERMS_MAX]
+    terms = list(dict.fromkeys(word.term for word in asked_words(text)))[:ASKED_TERMS_MAX]
     if not terms or not node_ids:
         return []
     candidates: list[tuple[int, InPassages]] = []  # the number of words that a record lacks, and the record
