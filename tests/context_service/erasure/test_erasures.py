@@ -19,6 +19,7 @@ from context_service.erasure.rules.subjects import SubjectEraser, begin
 from context_service.erasure.store.erasures import IS_OWED, RENEW
 from context_service.settings import Settings
 from contextkeep import (
+    ArtifactInput,
     AsyncContextClient,
     AsyncEntityClient,
     FileInput,
@@ -329,12 +330,18 @@ async def test_bytes_within_their_grace_go_with_their_owner_and_stay_without_an_
                 for text in (f"a letter of {key}", "a form that both have"):
                     record = await context.blobs.upload(text.encode(), name="letter.txt")
                     await context.records.delete(record.working_memory_id, purge=True)
+        async with AsyncContextClient(services.context, api_key="ada") as context:  # of a context that she still has
+            living = await context.contexts.send("Draw")
+            status = MessageInput(role="assistant", parts=[PartInput(file=FileInput(data=b"a sketch of ada"))])
+            task = await context.tasks.create(living.context_id, state="working", status_message=status)
+            chart = PartInput(file=FileInput(data=b"a chart of ada"))
+            await context.artifacts.put(task.task_id, ArtifactInput(artifact_id="chart", parts=[chart]))
         async with AsyncContextClient(services.context, api_key="bob") as context:
             kept = await context.blobs.upload(b"a form that both have", name="letter.txt")
         folder = context_settings.working_memory_storage_path
         assert folder is not None
         stored = {path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        mine = {PICTURE + b"ada", b"a letter of ada"}
+        mine = {PICTURE + b"ada", b"a letter of ada", b"a sketch of ada", b"a chart of ada"}
         assert {*mine, PICTURE + b"bob", b"a letter of bob", b"a form that both have"} <= stored
 
         await finished(admin, await admin.erasures.erase(ADA))

@@ -32,6 +32,7 @@ from tests.context_service.contexts.callers import Caller, an_id
 from tests.context_service.contexts.test_erasing import Stack
 from tests.context_service.transfer.archives import Opened, counts, cut, export, get, joined, messages, put
 from tests.emulators.azurite import ACCOUNT, KEY, Azurite
+from tests.media import png
 
 PDF = bytes(range(256)) * 8192  # two MiB
 OF_CONTEXTS = [*(table.name for table in CONTEXT_ROWS), CONTEXT.name]
@@ -154,6 +155,38 @@ async def test_an_archive_of_a_context_has_the_files_of_its_messages(stack: Stac
     assert counts(await put(other, archive))["wm_record"] == (0, 1, 0)
     await other.call("DeleteContext", context_id=sent.context_id, now=True)
     assert (await download(admin, found.file.working_memory_id))[1] == content
+
+
+async def test_an_archive_of_a_context_has_the_files_of_its_artifacts_and_tasks(admin: Caller, other: Caller):
+    in_artifact, in_status, in_message = (png(5, 4 + n) + an_id().encode() for n in range(3))
+
+    def part(data: bytes) -> dict[str, Any]:
+        return {"file": {"data": data, "media_type": "image/png"}}
+
+    context_id = (await admin.send("draw")).context_id
+    status = {"state": "TASK_STATE_WORKING", "message": {"role": "assistant", "parts": [part(in_status)]}}
+    task = (await admin.call("CreateTask", context_id=context_id, task={"status": status})).task
+    draft = {"artifact_id": "chart", "parts": [part(in_artifact)]}
+    await admin.call("PutArtifact", task_id=task.task_id, artifact=draft)
+    await admin.call(
+        "SendMessage", context_id=context_id, message={"task_id": task.task_id, "parts": [part(in_message)]}
+    )
+
+    archive = await export(admin, context_id=context_id)
+    done = await put(other, archive)
+
+    artifact = (await other.call("GetArtifact", task_id=task.task_id, artifact_id="chart")).artifact
+    answer = await other.call("GetTask", task_id=task.task_id, history_length=10)
+    of_task = next(message for message in answer.history if message.parts)
+    assert counts(done)["blob"] == (3, 0, 0) and counts(done)["wm_record"] == (3, 0, 0)
+    for (shown,), data in (
+        (artifact.parts, in_artifact),
+        (answer.task.status.message.parts, in_status),
+        (of_task.parts, in_message),
+    ):
+        assert (shown.file.media_type, shown.file.width) == ("image/png", 5)
+        assert (await download(other, shown.file.working_memory_id))[1] == data
+    assert counts(await put(other, archive))["wm_record"] == (0, 3, 0)
 
 
 async def test_files_go_to_the_provider_of_whoever_imports(

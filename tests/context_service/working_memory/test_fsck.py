@@ -15,13 +15,14 @@ from context_service.blobs import azure
 from context_service.commands import maintenance
 from context_service.settings import Settings
 from context_service.working_memory.upkeep.fsck import Report
+from contextkeep import ArtifactInput, AsyncContextClient, FileInput, MessageInput, PartInput
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import BlobCorrupted
 from service_runtime.postgres import Database
 from service_runtime.rpc.principal import ApiKeys
 from service_runtime.values.ids import new_id
 from tests.commands import Commands
-from tests.conftest import PRINCIPAL
+from tests.conftest import KEY, PRINCIPAL
 from tests.context_service.working_memory.callers import MIB, Caller, blobs, files
 from tests.context_service.working_memory.test_copy import both, copied, environment_of, serving
 from tests.noise import noise
@@ -61,6 +62,27 @@ async def test_what_is_as_it_should_be_is_clean(caller: Caller, context_settings
         assert (report.problems, report.is_clean) == ([], True)
         assert (report.blobs, report.stored, report.foreign) == (4, 5, 0)  # the twin's bytes wait for the sweeper
         assert report.to_do.size_bytes == report.size_bytes == len(CONTENT) + 9
+
+
+async def test_files_of_artifacts_and_tasks_are_checked_and_their_damage_is_named(
+    caller: Caller, context_settings: Settings
+):
+    async with AsyncContextClient(caller.address, api_key=KEY) as context:
+        context_id = (await context.contexts.send("Draw")).context_id
+        status = MessageInput(role="assistant", parts=[PartInput(file=FileInput(data=CONTENT))])
+        task = await context.tasks.create(context_id, state="working", status_message=status)
+        chart = PartInput(file=FileInput(data=b"a chart"))
+        await context.artifacts.put(task.task_id, ArtifactInput(artifact_id="chart", parts=[chart]))
+        (part,) = (await context.artifacts.get(task.task_id, artifact_id="chart")).parts
+    report = await checked(context_settings)
+    assert (report.problems, report.blobs, report.size_bytes) == ([], 2, len(CONTENT) + 7)
+
+    (path,) = [path for path in files(context_settings) if path.read_bytes() == b"a chart"]
+    path.write_bytes(b"a chArt")
+    (problem,) = (await checked(context_settings)).problems
+    assert problem.kind == "damaged"
+    assert part.file is not None
+    assert problem.working_memory_ids == (part.file.working_memory_id,)
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=["a byte changed", "cut", "gone"])

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from context_service.commands import maintenance, tenants
 from context_service.settings import Settings
 from context_service.working_memory.store import tenant_limits
+from contextkeep import ArtifactInput, AsyncContextClient, FileInput, MessageInput, PartInput
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import BlobTooLarge, ContextKeepError, LimitExceeded
 from service_runtime.auth.keys import NoSuchTenant
 from service_runtime.databases.placement import Databases
 from service_runtime.postgres import Database
 from tests.commands import Commands
-from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
+from tests.conftest import KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.context_service.working_memory.callers import Caller, Start, an_id, blobs, files, records, until
 from tests.examples import examples
 from tests.locks import until_waiting
@@ -104,6 +105,40 @@ async def test_bytes_over_the_limit_are_refused_and_as_many_as_the_limit_are_not
     await caller.upload(noise(300))
     await maintenance.sweep(context_settings)
     assert len(files(context_settings)) == 3
+
+
+async def test_files_of_messages_artifacts_and_tasks_take_room_and_give_it_back(start: Start, database: Database):
+    caller = await start(tenant_bytes_max=1000)
+
+    def part(size_bytes: int) -> PartInput:
+        return PartInput(file=FileInput(data=noise(size_bytes)))
+
+    async with AsyncContextClient(caller.address, api_key=KEY) as context:
+        context_id = (await context.contexts.send(MessageInput(parts=[part(200)]))).context_id
+        status = MessageInput(role="assistant", parts=[part(300)])
+        task = await context.tasks.create(context_id, state="working", status_message=status)
+        await context.artifacts.put(task.task_id, ArtifactInput(artifact_id="a", parts=[part(400), part(400)]))
+        assert await usage(database) == (3, 900)
+
+        larger = MessageInput(role="assistant", parts=[part(101)])
+        for attempt in (
+            context.contexts.send(larger, context_id=context_id),
+            context.tasks.create(context_id, state="working", status_message=larger),
+            context.artifacts.put(task.task_id, ArtifactInput(artifact_id="b", parts=[part(101)])),
+        ):
+            with pytest.raises(LimitExceeded) as error:
+                await attempt
+            refused(error, "tenant_bytes", 1000, 1001)
+        assert await usage(database) == (3, 900)
+
+        await context.tasks.update(task.task_id, state="working", status_message="Ready soon")  # gives up its file
+        await context.artifacts.put(task.task_id, ArtifactInput(artifact_id="b", parts=[part(350)]))
+        assert await usage(database) == (3, 950)
+        erasure = await context.contexts.delete(context_id, now=True)
+        async with asyncio.timeout(30):
+            while (await context.contexts.get_erasure(erasure.erasure_id)).finished_at is None:
+                await asyncio.sleep(0.05)
+        assert await usage(database) == (0, 0)
 
 
 async def test_parts_of_unfinished_uploads_take_room_and_give_it_back(
