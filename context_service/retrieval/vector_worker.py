@@ -10,6 +10,7 @@ from context_service.kernel.llm.embeddings import EmbedderFailed
 from contextkeep.errors import ContextKeepError
 from service_runtime.auth.tenants import Rounds
 from service_runtime.background_work import background
+from service_runtime.background_work.outbox import Outbox
 from service_runtime.postgres import Database, Tenant
 
 _log = logging.getLogger("embedding")
@@ -23,10 +24,12 @@ class Worker(ABC):
 
     Args:
         database: The database that holds the queue.
+        topic: The topic of the queue in the outbox.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._rounds = Rounds(database, self.make_some, ends_at=EmbedderFailed)
+    def __init__(self, database: Database, topic: str) -> None:
+        self._outbox = Outbox("context", topic)
+        self._rounds = Rounds(database, self.make_some, ends_at=EmbedderFailed, queue=self._outbox.queue)
 
     @abstractmethod
     async def make_some(self, tenant: Tenant) -> tuple[int, bool]:
@@ -42,6 +45,7 @@ class Worker(ABC):
         while True:
             pause_s = interval_s
             try:
+                await self._rounds.wait(interval_s)
                 await self.make_due()
                 failures = 0
             except EmbedderFailed as error:

@@ -12,6 +12,8 @@ from functools import partial
 from uuid import UUID
 
 from service_runtime.auth.keys import NoSuchTenant
+from service_runtime.background_work import background
+from service_runtime.background_work.due_work import Queue
 from service_runtime.postgres import Database, Tenant
 from service_runtime.statements.sql_files import SqlFile
 
@@ -39,6 +41,7 @@ class Rounds:
         step: Does a bounded amount of a tenant's work; returns how much it did, and whether there is more.
         at_once: Largest number of steps at once, each of another tenant.
         ends_at: Errors of a step that all other steps would get, too: they end the run.
+        queue: The queue of the work, if it has one: then only tenants with due work take turns.
     """
 
     def __init__(
@@ -48,8 +51,10 @@ class Rounds:
         *,
         at_once: int = 1,
         ends_at: type[Exception] | tuple[type[Exception], ...] = (),
+        queue: Queue | None = None,
     ) -> None:
         self._database = database
+        self._queue = queue
         self._step = step
         self._at_once = at_once
         self._ends_at = ends_at
@@ -59,12 +64,14 @@ class Rounds:
         """Do rounds until one finds nothing to do; return how much was done.
 
         Args:
-            among: Returns the tenants of each round; without it a round takes all tenants.
+            among: Returns the tenants of each round; without it a round takes those with due work, or all tenants.
 
         Raises:
             Unavailable: Postgres does not answer.
             Exception: the first one that a step of a tenant raised, once the others are served; or one of `ends_at`.
         """
+        if among is None and self._queue is not None:
+            among = partial(self._queue.tenants, self._database)
         run = _Run(self, among or partial(self._database.tenants, reachable=True))
         tasks = [asyncio.create_task(run.work()) for _ in range(self._at_once)]
         try:
@@ -76,6 +83,27 @@ class Rounds:
         if run.error is not None:
             raise run.error
         return run.done
+
+    async def keep_running(self, run: Callable[[], Awaitable[int]], *, interval_s: float) -> None:
+        """Repeat runs until cancelled; while the queue has no due work, all queues together poll by one statement.
+
+        Args:
+            run: Does one run, and returns how much it did.
+            interval_s: Seconds from the end of one run to the start of the next.
+        """
+        await background.repeating(run, interval_s=interval_s, wait=partial(self.wait, interval_s))
+
+    async def wait(self, pause_s: float) -> None:
+        """Return when the queue has due work, or at once if there is no queue.
+
+        Args:
+            pause_s: Longest pause between two polls.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        if self._queue is not None:
+            await self._queue.wait(self._database, pause_s=pause_s)
 
 
 class _Run:

@@ -131,7 +131,12 @@ async def in_task_of_own(opening: AbstractAsyncContextManager[_T]) -> AsyncItera
         await task
 
 
-async def repeating(work: Callable[[], Awaitable[int]], *, interval_s: float) -> None:
+async def repeating(
+    work: Callable[[], Awaitable[int]],
+    *,
+    interval_s: float,
+    wait: Callable[[], Awaitable[None]] | None = None,
+) -> None:
     """Repeat work until cancelled. A failure is logged, and the work goes on.
 
     The pause between two runs is about `interval_s`. After a run that found nothing to do, it is longer if looking took
@@ -140,8 +145,17 @@ async def repeating(work: Callable[[], Awaitable[int]], *, interval_s: float) ->
     Args:
         work: Does one run of the work, and returns how much it did.
         interval_s: Seconds from the end of one run to the start of the next.
+        wait: Called after such a pause if the last run found nothing; returns when there is work.
     """
+
+    async def waiting() -> int:
+        if wait is not None and not did:
+            await wait()
+        return 0
+
+    did = 1  # the first run waits for nothing
     while True:
+        await attempted(waiting, "waiting for background work", otherwise=0)
         began = time.monotonic()
         did = await attempted(work, "background work", otherwise=0)
         looked_s = 0.0 if did else time.monotonic() - began

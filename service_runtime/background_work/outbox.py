@@ -18,6 +18,7 @@ from functools import partial
 from uuid import UUID
 
 from service_runtime.background_work import background
+from service_runtime.background_work.due_work import Queue
 from service_runtime.background_work.queue_room import QUEUED_MAX, QueueRoom
 from service_runtime.postgres import Tenant, Transaction
 from service_runtime.statements.sql_files import SqlFile
@@ -56,6 +57,7 @@ class Outbox:
     """
 
     def __init__(self, schema: str, topic: str, *, queued_max: int = QUEUED_MAX) -> None:
+        self.queue = Queue(schema=schema, topic=topic)
         self._topic = topic
         counting = SQL.filled("counting", schema=schema)
         self._room = QueueRoom(counting, topic=topic, queued_max=queued_max)

@@ -29,6 +29,7 @@ _log = logging.getLogger("postgres")
 _TENANTS_AT_ONCE = 1_000
 _OPERATORS_TIMEOUT_S = 5.0  # seconds for one database in a command over all of them: one that hangs delays no other
 _TENANTS = "SELECT id, database FROM access.tenant ORDER BY id"
+_TENANTS_AMONG = "SELECT id, database FROM access.tenant WHERE id = ANY (%s) ORDER BY id"
 _ELSEWHERE = "SELECT EXISTS (SELECT FROM access.tenant WHERE database IS NOT NULL) AS elsewhere"
 _OLD_COPY = """
 SELECT coalesce((SELECT name FROM access.this_database), '') AS name
@@ -212,17 +213,22 @@ class Database:
             return []
         return sorted(row.name or "home" for row in await self.everywhere(_OLD_COPY, (tenant_id,)))
 
-    async def tenants(self, *, reachable: bool = False) -> list[Tenant]:
+    async def tenants(self, *, reachable: bool = False, among: Sequence[UUID] | None = None) -> list[Tenant]:
         """Return all tenants for background work, in the order of their ids.
 
         Args:
             reachable: Leave out those of a database that did not answer when it was last checked, or had a problem.
+            among: Leave out all others than these.
 
         Raises:
             Unavailable: the home database does not answer.
         """
+        if among is None:
+            rows = await self._home.untenanted(_TENANTS)
+        else:
+            rows = await self._home.untenanted(_TENANTS_AMONG, (list(among),)) if among else []
         tenants = []
-        for number, row in enumerate(await self._home.untenanted(_TENANTS)):
+        for number, row in enumerate(rows):
             if number % _TENANTS_AT_ONCE == 0:
                 await asyncio.sleep(0)  # ten thousand take a tenth of a second: others have their turn
             named = self._directory.remember(row.id, row.database)

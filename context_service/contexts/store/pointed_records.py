@@ -32,6 +32,7 @@ from context_service.retrieval.room import Passages
 from contextkeep.errors import Unavailable
 from service_runtime.auth.tenants import Rounds
 from service_runtime.background_work import background
+from service_runtime.background_work.due_work import Queue
 from service_runtime.background_work.queue_room import QueueRoom
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.rpc.principal import Principal
@@ -49,6 +50,7 @@ STEP_S = 1.0  # time for the rows of one tenant before the next tenant's turn
 LEASE_S = 30.0  # the lease of a claimed row, which its worker renews
 READ_AT_ONCE = 2  # the number of tenants whose records are read at the same time
 INTERVAL_S = 1.0
+_QUEUE = Queue(schema="context", topic="records of messages")
 DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after the first failure; doubled after each further one
 ATTEMPTS_MAX = 3  # for failures that may be due to a crowded machine
 
@@ -166,11 +168,11 @@ class PointedRecords:
         self._passages = passages
         self._read = read
         self._count = count
-        self._rounds = Rounds(database, self._read_some, at_once=READ_AT_ONCE)
+        self._rounds = Rounds(database, self._read_some, at_once=READ_AT_ONCE, queue=_QUEUE)
 
     async def keep_reading(self) -> None:
         """Read due records, until cancelled."""
-        await background.repeating(self.read_due, interval_s=INTERVAL_S)
+        await self._rounds.keep_running(self.read_due, interval_s=INTERVAL_S)
 
     async def read_due(self) -> int:
         """Read due records, some of each tenant in turn; return the number of records that were read.

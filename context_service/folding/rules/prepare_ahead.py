@@ -27,7 +27,6 @@ from context_service.packing.pure.body.caught_up_window import half_way
 from context_service.windows.pure.config import NO_MODEL
 from contextkeep.errors import ContextKeepError, WindowClosed, WindowNotFound
 from service_runtime.auth.tenants import Rounds
-from service_runtime.background_work import background
 from service_runtime.background_work.outbox import QueuedItem
 from service_runtime.postgres import Database, Tenant
 from service_runtime.rpc.principal import Principal
@@ -94,14 +93,14 @@ class PreparingAhead:
         self._catching_up = catching_up
         self._planning = planning
         self._segments = segments
-        self._rounds = Rounds(database, self._prepare_one, at_once=AT_ONCE)
+        self._rounds = Rounds(database, self._prepare_one, at_once=AT_ONCE, queue=queue.outbox.queue)
         self._counted = metrics.counter(
             "contextkeep_folds_ahead", "Folds that a model was to prepare in the background", outcome=tuple(Outcome)
         )
 
     async def keep_preparing(self) -> None:
         """Prepare queued folds until cancelled."""
-        await background.repeating(self.prepare_due, interval_s=INTERVAL_S)
+        await self._rounds.keep_running(self.prepare_due, interval_s=INTERVAL_S)
 
     async def prepare_due(self) -> int:
         """Prepare the folds that are due, one of each tenant in turn; return their number.

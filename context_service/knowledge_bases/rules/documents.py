@@ -70,12 +70,12 @@ class DocumentTexts:
         self._records = records
         self._reader = reader
         self._count = count
-        self._reading = Rounds(database, self._read_some, at_once=READ_AT_ONCE)
+        self._reading = Rounds(database, self._read_some, at_once=READ_AT_ONCE, queue=rows.outbox.queue)
         self._following = Rounds(database, self._follow_some)
 
     async def keep_reading(self) -> None:
         """Read due documents until cancelled."""
-        await background.repeating(self.read_due, interval_s=INTERVAL_S)
+        await self._reading.keep_running(self.read_due, interval_s=INTERVAL_S)
 
     async def keep_following(self) -> None:
         """Queue documents again whose records changed, until cancelled."""

@@ -8,7 +8,6 @@ from context_service.knowledge_bases.store.bases import DROP_TOPIC
 from context_service.knowledge_bases.store.documents import scope_of
 from context_service.retrieval.room import Passages
 from service_runtime.auth.tenants import Rounds
-from service_runtime.background_work import background
 from service_runtime.background_work.outbox import Outbox
 from service_runtime.postgres import Database, Tenant
 
@@ -27,11 +26,11 @@ class BaseDropping:
     def __init__(self, database: Database, passages: Passages) -> None:
         self._passages = passages
         self._outbox = Outbox("context", DROP_TOPIC)
-        self._rounds = Rounds(database, self._drop_some)
+        self._rounds = Rounds(database, self._drop_some, queue=self._outbox.queue)
 
     async def keep_dropping(self) -> None:
         """Remove due passages until cancelled."""
-        await background.repeating(self.drop_due, interval_s=INTERVAL_S)
+        await self._rounds.keep_running(self.drop_due, interval_s=INTERVAL_S)
 
     async def drop_due(self) -> int:
         """Remove due passages, of each tenant in turn; return the number of bases without passages.

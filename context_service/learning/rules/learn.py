@@ -35,7 +35,6 @@ from context_service.packing.pure.texts.units import said_in
 from context_service.windows.pure.refs import refs_between
 from contextkeep.errors import ContextKeepError
 from service_runtime.auth.tenants import Rounds
-from service_runtime.background_work import background
 from service_runtime.background_work.outbox import QueuedItem
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Database, Tenant, Transaction
@@ -93,7 +92,7 @@ class Learning:
         self._settings = settings
         self._memories = memories
         self._by_model = by_model
-        self._rounds = Rounds(database, self._learn_one, at_once=AT_ONCE)
+        self._rounds = Rounds(database, self._learn_one, at_once=AT_ONCE, queue=queue.outbox.queue)
         self._lag_s = self._lag_of_pass_s = 0.0
         self._counted = metrics.counter(
             "contextkeep_learning_steps", "Steps of learning memories from contexts", outcome=tuple(Outcome)
@@ -106,7 +105,7 @@ class Learning:
 
     async def keep_learning(self) -> None:
         """Learn from queued contexts until cancelled."""
-        await background.repeating(self.learn_due, interval_s=INTERVAL_S)
+        await self._rounds.keep_running(self.learn_due, interval_s=INTERVAL_S)
 
     async def learn_due(self) -> int:
         """Learn from the contexts that are due, a step of each tenant in turn; return the number of steps.

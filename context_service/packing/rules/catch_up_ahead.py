@@ -15,7 +15,6 @@ from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.packing.rules.catch_up import CatchingUp
 from contextkeep.errors import ContextKeepError, WindowBehind, WindowClosed, WindowNotFound
 from service_runtime.auth.tenants import Rounds
-from service_runtime.background_work import background
 from service_runtime.background_work.outbox import QueuedItem
 from service_runtime.postgres import Database, Tenant
 from service_runtime.rpc.principal import Principal
@@ -47,11 +46,11 @@ class CatchingUpAhead:
         self._queue = queue
         self._writer_locks = writer_locks
         self._catching_up = catching_up
-        self._rounds = Rounds(database, self._read_some)
+        self._rounds = Rounds(database, self._read_some, queue=queue.outbox.queue)
 
     async def keep_reading(self) -> None:
         """Let queued windows read their logs, until cancelled."""
-        await background.repeating(self._rounds.run, interval_s=INTERVAL_S)
+        await self._rounds.keep_running(self._rounds.run, interval_s=INTERVAL_S)
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
         """Let one queued window of a tenant read for `STEP_S`; return 1 if there was one, and whether to come again."""

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, EmbedderMisconfigured, TextRefused
 from context_service.retrieval.store.text_owners import TextOwners, TextVector
 from context_service.retrieval.vector_worker import DELAY_S, Worker
-from service_runtime.background_work.outbox import Outbox, QueuedItem
+from service_runtime.background_work.outbox import QueuedItem
 from service_runtime.postgres import Database, Tenant, Transaction
 
 BATCH = 16  # texts in one request to the embedder
@@ -36,10 +36,9 @@ class VectorMaking(Worker):
     """
 
     def __init__(self, database: Database, owners: TextOwners, embedder: Embedder, *, text_chars: int) -> None:
-        super().__init__(database)
+        super().__init__(database, owners.topic)
         self._owners = owners
         self._embedder = embedder
-        self._outbox = Outbox("context", owners.topic)
         self._text_chars = text_chars
 
     async def make_some(self, tenant: Tenant) -> tuple[int, bool]:

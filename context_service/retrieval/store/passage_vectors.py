@@ -25,7 +25,7 @@ from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, Text
 from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
 from context_service.retrieval.store.vector_outbox import owing_topic
 from context_service.retrieval.vector_worker import DELAY_S, PAUSE_S_MAX, Worker
-from service_runtime.background_work.outbox import Outbox, QueuedItem
+from service_runtime.background_work.outbox import QueuedItem
 from service_runtime.postgres import Across, Database, Tenant
 from service_runtime.statements.sql_files import SqlFile
 
@@ -76,11 +76,10 @@ class PassageVectorMaking(Worker):
     """
 
     def __init__(self, database: Database, kind: str, embedder: Embedder, *, text_chars: int) -> None:
-        super().__init__(database)
+        super().__init__(database, owing_topic(kind))
         self._kind = kind
         self._embedder = embedder
         self._topic = owing_topic(kind)
-        self._outbox = Outbox("context", self._topic)
         self._text_chars = text_chars
 
     async def make_some(self, tenant: Tenant) -> tuple[int, bool]:

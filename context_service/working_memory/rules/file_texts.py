@@ -25,7 +25,6 @@ from context_service.working_memory.store.texts.passages import RecordPassages
 from context_service.working_memory.store.texts.record_index import index_records
 from contextkeep.errors import Unavailable
 from service_runtime.auth.tenants import Rounds
-from service_runtime.background_work import background
 from service_runtime.background_work.outbox import Outbox, QueuedItem
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 from service_runtime.rpc.principal import Principal
@@ -77,11 +76,11 @@ class FileTexts:
         self._passages = passages
         self._count = count
         self._outbox = Outbox("context", TEXT_TOPIC)
-        self._rounds = Rounds(database, self._read_some, at_once=READ_AT_ONCE)
+        self._rounds = Rounds(database, self._read_some, at_once=READ_AT_ONCE, queue=self._outbox.queue)
 
     async def keep_reading(self) -> None:
         """Read queued files until cancelled."""
-        await background.repeating(self.read_due, interval_s=INTERVAL_S)
+        await self._rounds.keep_running(self.read_due, interval_s=INTERVAL_S)
 
     async def read_due(self) -> int:
         """Read the files that are queued and due, some of each tenant in turn; return how many.

@@ -1,0 +1,2 @@
+-- due_work(schema)
+SELECT topic, tenant_id FROM {{schema}}.due_work();
