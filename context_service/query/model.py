@@ -92,6 +92,9 @@ class Hit:
     aliases: Sequence[str] = ()  # other names of its source; a hit whose name the question has comes first
     label: str = ""  # the name of its source, such as a file's name; empty means the title
     uri: str = ""
+    superseded_by: str = (
+        ""  # `source_id` of a newer hit of the provider, which then comes first; empty if there is none
+    )
     metadata: Mapping[str, object] = field(default_factory=dict)
     as_of: datetime | None = None  # aware
     # Similarity of query and hit by vectors of this service. Only providers that come with the service set it.

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from context_service.contexts.model import Artifact, Context, ContextFilter
 from context_service.contexts.pure.checks import MessageChecks
+from context_service.contexts.pure.refs import ref_of
 from context_service.contexts.rules.messages import place_of_token
 from context_service.contexts.rules.recall import ByMeaning, Filter, RecalledItem, check_profile, item_of
 from context_service.contexts.store.artifacts import ArtifactRows
@@ -16,6 +17,16 @@ from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.calibration import relevant_count
 from context_service.retrieval.pure.ranking import Ranked
+from context_service.retrieval.pure.restatements import (
+    NEWEST_AMONG,
+    READING,
+    Place,
+    newest_first,
+    replaced,
+    said_of,
+    spoken,
+)
+from context_service.retrieval.pure.rows import Row
 from context_service.retrieval.room import (
     CONTEXTS_MAX,
     AcrossContexts,
@@ -26,6 +37,7 @@ from context_service.retrieval.room import (
 )
 from contextkeep.errors import InvalidArgument
 from service_runtime.inputs import pages
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.checks import check_at_most, check_between
 
@@ -136,10 +148,11 @@ class ContextsFinding:
             principal=principal,
             profile_name=query.profile,
         )
-        count = relevant_count([item.score for item in best.ranked], query.score_min)
-        chosen = _grouped(best.ranked[:count], searched, limit=query.limit, passages_max=query.passages_max)
+        ranked, replaced_by = await self._newest_first(best.ranked, searched, principal)
+        count = relevant_count([item.score for item in ranked], query.score_min)
+        chosen = _grouped(ranked[:count], searched, limit=query.limit, passages_max=query.passages_max)
         return FoundContexts(
-            contexts=await self._contexts(chosen, searched, principal),
+            contexts=await self._contexts(chosen, searched, replaced_by, principal),
             searched_count=len(candidates),
             meaning=ByMeaning(is_compared=best.by_meaning, error=best.error, pending=0),
             next_cursor=next_cursor,
@@ -159,8 +172,31 @@ class ContextsFinding:
         check_between("score_min", query.score_min, 0, 1)
         self._checks.check_filter(query.contexts)
 
+    async def _newest_first(
+        self, ranked: Sequence[Ranked], searched: SearchedContexts, principal: Principal
+    ) -> tuple[list[Ranked], Mapping[Place, Place]]:
+        """Return ranked passages with newer statements before those that they replace, and the places of the newer.
+
+        Only statements of one context are compared: another context may be about another person.
+        """
+        of_context: dict[UUID, list[Row]] = {}
+        for row in spoken(ranked[:NEWEST_AMONG]):
+            of_context.setdefault(searched.context_and_seq(row.seq)[0], []).append(row)
+        several = [rows for rows in of_context.values() if len(rows) > 1]
+        places = [(row.seq, row.ordinal) for rows in several for row in rows]
+        texts = await self._across.texts(searched, places, principal=principal)
+        by: dict[Place, Place] = {}
+        for rows in several:
+            said = said_of(rows, texts)
+            by |= await beside_the_loop(READING * sum(len(one.text) for one in said), replaced, said)
+        return newest_first(ranked, by), by
+
     async def _contexts(
-        self, chosen: Mapping[UUID, Sequence[Ranked]], searched: SearchedContexts, principal: Principal
+        self,
+        chosen: Mapping[UUID, Sequence[Ranked]],
+        searched: SearchedContexts,
+        replaced_by: Mapping[Place, Place],
+        principal: Principal,
     ) -> list[FoundContext]:
         """Return contexts with the texts of their passages; deleted contexts and retracted messages are left out."""
         if not chosen:
@@ -177,7 +213,11 @@ class ContextsFinding:
                 text = texts.get((item.row.seq, item.row.ordinal))
                 if text is not None and place in originals:
                     row = item.row._replace(seq=place[1])
-                    passages.append(item_of(item._replace(row=row), text, originals[place]))
+                    newer = replaced_by.get((item.row.seq, item.row.ordinal))
+                    superseded_by = ref_of(searched.context_and_seq(newer[0])[1], newer[1]) if newer else ""
+                    passages.append(
+                        item_of(item._replace(row=row), text, originals[place], superseded_by=superseded_by)
+                    )
             if passages and context_id in headers:
                 contexts.append(FoundContext(context=headers[context_id], score=passages[0].score, passages=passages))
         counts = iter(await self._tokens.counts([item.text for of_one in contexts for item in of_one.passages]))

@@ -28,6 +28,15 @@ from context_service.retrieval.profiles import profile_names
 from context_service.retrieval.pure.budget import Item, fitting, quoted_lines, within_budget
 from context_service.retrieval.pure.calibration import relevant_count
 from context_service.retrieval.pure.ranking import RANKED_MAX, Ranked
+from context_service.retrieval.pure.restatements import (
+    NEWEST_AMONG,
+    READING,
+    Place,
+    newest_first,
+    replaced,
+    said_of,
+    spoken,
+)
 from context_service.retrieval.pure.rows import Row
 from context_service.retrieval.pure.terms import findable_terms
 from context_service.retrieval.room import Meaning, Passages, best
@@ -108,6 +117,7 @@ class RecalledItem:
     said_at: datetime
     text: str
     tokens: int
+    superseded_by: str  # ref of a newer passage that says the same with another value; empty if there is none
     score: float
     cosine: float | None  # similarity to the question; None if either has no vector
     features: Mapping[str, float]
@@ -295,7 +305,7 @@ class Recalling:
             scope,
             query.text,
             wanted=query.which.admits,
-            limit=max(limit, RERANKED_MAX if reranker else 0) + len(mentioned),
+            limit=max(limit, NEWEST_AMONG, RERANKED_MAX if reranker else 0) + len(mentioned),
             principal=principal,
             profile_name=name,
             with_features=query.with_features,
@@ -304,11 +314,12 @@ class Recalling:
             seq_from=query.which.seq_from or -SEQ_MAX,  # artifacts have negative seqs
             seq_to=SEQ_MAX if query.which.seq_to is None else query.which.seq_to,
         )
-        count = relevant_count([item.score for item in hits.ranked], query.score_min)
-        named = [item for item in hits.ranked[count:] if (item.row.seq, item.row.ordinal) in mentioned]
-        ranked = _first(mentioned, [*hits.ranked[:count], *named])
+        by_score, replaced_by = await self._newest_first(hits.ranked, scope, principal)
+        count = relevant_count([item.score for item in by_score], query.score_min)
+        named = [item for item in by_score[count:] if (item.row.seq, item.row.ordinal) in mentioned]
+        ranked = _first(mentioned, [*by_score[:count], *named])
         ranked = ranked[: max(limit, len(mentioned) + RERANKED_MAX) if reranker else limit]
-        items = await self._items(context_id, ranked, principal)
+        items = await self._items(context_id, ranked, replaced_by, principal)
         reranking = Reranking()
         if reranker and items:
             first = {ref_of(*place) for place in mentioned}
@@ -317,7 +328,25 @@ class Recalling:
         meaning = ByMeaning(is_compared=hits.by_meaning, error=hits.error, pending=pending, reranking=reranking)
         return RecallHits(items=items[:limit], irrelevant=len(hits.ranked) - count - len(named), meaning=meaning)
 
-    async def _items(self, context_id: UUID, ranked: Sequence[Ranked], principal: Principal) -> list[RecalledItem]:
+    async def _newest_first(
+        self, ranked: Sequence[Ranked], scope: PassageScope, principal: Principal
+    ) -> tuple[list[Ranked], Mapping[Place, Place]]:
+        """Return ranked passages with newer statements before those that they replace, and the places of the newer."""
+        rows = spoken(ranked[:NEWEST_AMONG])
+        if len(rows) < 2:
+            return list(ranked), {}
+        texts = await self._passages.texts(principal, scope, [(row.seq, row.ordinal) for row in rows])
+        size = READING * sum(map(len, texts.values()))
+        by = await beside_the_loop(size, replaced, said_of(rows, texts))
+        return newest_first(ranked, by), by
+
+    async def _items(
+        self,
+        context_id: UUID,
+        ranked: Sequence[Ranked],
+        replaced_by: Mapping[Place, Place],
+        principal: Principal,
+    ) -> list[RecalledItem]:
         """Return passages with their texts, without those that were retracted or replaced meanwhile."""
         scope = PassageScope.of_context(context_id)
         texts = await self._passages.texts(principal, scope, [(item.row.seq, item.row.ordinal) for item in ranked])
@@ -328,7 +357,12 @@ class Recalling:
         if artifact_seqs := [seq for seq in seqs if seq < 0]:
             ids.update(await self._artifacts.at(context_id, artifact_seqs, principal=principal))
         return [
-            item_of(item, texts[item.row.seq, item.row.ordinal], ids[item.row.seq])
+            item_of(
+                item,
+                texts[item.row.seq, item.row.ordinal],
+                ids[item.row.seq],
+                superseded_by=ref_of(*newer) if (newer := replaced_by.get((item.row.seq, item.row.ordinal))) else "",
+            )
             for item in ranked
             if (item.row.seq, item.row.ordinal) in texts and item.row.seq in ids
         ]
@@ -407,7 +441,7 @@ def check_profile(name: str) -> None:
         raise InvalidArgument(f"profile must be one of {names} (got {name[:100]!r})", field="profile")
 
 
-def item_of(item: Ranked, text: str, of: str | Artifact) -> RecalledItem:
+def item_of(item: Ranked, text: str, of: str | Artifact, *, superseded_by: str) -> RecalledItem:
     """Return the result item of a passage; `of` is the id of its message, or its artifact."""
     row = item.row
     is_artifact = isinstance(of, Artifact)
@@ -421,6 +455,7 @@ def item_of(item: Ranked, text: str, of: str | Artifact) -> RecalledItem:
         name=row.author,
         text=text,
         tokens=0,
+        superseded_by=superseded_by,
         score=item.score,
         cosine=item.cosine,
         features=item.features,
@@ -431,7 +466,9 @@ def _quotation(item: RecalledItem) -> str:
     """Return the quotation of an item: its author, its time, and each line marked as quoted."""
     who = f"{item.role} {item.name}" if item.name else item.role
     kind = "" if item.kind == "text" else f", {item.kind.replace('_', ' ')}"
-    return f"\n[{item.ref}] {' '.join(who.split())}{kind}, {item.said_at:%Y-%m-%d %H:%M}\n{quoted_lines(item.text)}\n"
+    superseded = f", superseded by {item.superseded_by}" if item.superseded_by else ""
+    head = f"[{item.ref}] {' '.join(who.split())}{kind}, {item.said_at:%Y-%m-%d %H:%M}{superseded}"
+    return f"\n{head}\n{quoted_lines(item.text)}\n"
 
 
 def _block(items: Sequence[tuple[RecalledItem, str]]) -> str:

@@ -89,7 +89,7 @@ class Contexts:
         if not searched:
             return Answered(state=State.SKIPPED, reason=reason)
         answer = Answered(
-            hits=sorted(hits, key=lambda hit: (-(hit.score or 0.0), hit.source_id))[: request.limit],
+            hits=sorted(hits, key=lambda hit: -(hit.score or 0.0))[: request.limit],
             state=State.STALE if missing else State.OK,
             reason=reason,
             target=f"{searched} of {len(request.context_ids)} contexts",
@@ -188,12 +188,14 @@ def _hit(hit: RecalledItem, context: Context, scope: QueryScope) -> Hit:
         scope=scope,
         score=hit.score,
         label=context.title or str(context.context_id),
+        superseded_by=f"{context.context_id}/{hit.superseded_by}" if hit.superseded_by else "",
         metadata={
             "context_id": str(context.context_id),
             "ref": hit.ref,
             "kind": hit.kind,
             "role": hit.role,
             "message_id": hit.message_id,
+            "superseded_by": hit.superseded_by,
         },
         as_of=hit.said_at,
         cosine=hit.cosine,

@@ -91,6 +91,7 @@ def _memory_hit(memory: Memory, score: float, cosine: float | None) -> Hit:
         score=score,
         label=memory.sources[0].label if memory.sources else "",
         uri=memory.sources[0].uri if memory.sources else "",
+        superseded_by=str(memory.superseded_by or ""),
         metadata={
             "memory_id": str(memory.memory_id),
             "kind": memory.kind.value,

@@ -109,7 +109,19 @@ def fused(
             others.sort()
         sources = (by_ref[first], *[by_ref[ref] for ref in others])
         hits.append((-scores[first], first, Fused(best=sources[0], sources=sources, score=scores[first])))
-    return [hit for _, _, hit in sorted(hits, key=itemgetter(0, 1))], scores
+    return _newest_first([hit for _, _, hit in sorted(hits, key=itemgetter(0, 1))]), scores
+
+
+def _newest_first(hits: Sequence[Fused]) -> list[Fused]:
+    """Return hits with each newer statement directly before the first one that it supersedes, with its score."""
+    place_of = {source.ref: place for place, hit in enumerate(hits) for source in hit.sources}
+    ordered: dict[int, Fused] = {}
+    for place, hit in enumerate(hits):
+        newer = place_of.get(f"{hit.best.provider_id}:{hit.best.hit.superseded_by}")
+        if newer is not None and newer not in ordered:
+            ordered[newer] = replace(hits[newer], score=max(hit.score, hits[newer].score))
+        ordered.setdefault(place, hit)
+    return list(ordered.values())
 
 
 def merged_parts(

@@ -146,6 +146,7 @@ def _hit(hit: object) -> Hit | None:
         aliases=_aliases(hit.aliases),
         label=line_of(hit.label, chars_max=TITLE_CHARS_MAX) or title or source_id,
         uri=line_of(hit.uri, chars_max=URI_CHARS_MAX),
+        superseded_by=line_of(hit.superseded_by, chars_max=SOURCE_ID_CHARS_MAX),
         metadata=_metadata(hit.metadata),
         as_of=time_of(hit.as_of),
         cosine=_number(hit.cosine),

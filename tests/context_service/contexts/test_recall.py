@@ -299,3 +299,54 @@ async def test_a_message_with_a_malformed_recall_is_refused_before_it_is_written
         await caller.call("SendMessage", context_id=context_id, message=said, recall=pb.RecallOptions(filter=which))
     context = (await caller.call("GetContext", context_id=context_id)).context
     assert context.last_seq == 1
+
+
+PARKING = ["My parking spot is B14.", *(f"Note {number} of the week." for number in range(20))]
+
+
+async def test_a_newer_statement_of_the_same_thing_comes_first_in_every_answer(caller: Caller):
+    lines = [*PARKING, "Facilities moved me, my parking spot is now C02."]
+    context_id = (await caller.append("", *(MessageInput(content=line) for line in lines))).context_id
+
+    recalled = (await caller.call("Recall", context_id=context_id, text="Where is my parking spot?")).recalled
+    assert [(item.seq, item.superseded_by) for item in recalled.items[:2]] == [(22, ""), (1, "m22.0")]
+    assert (
+        "[m1.0] user" in recalled.prompt_text
+        and ", superseded by m22.0\n> My parking spot is B14." in recalled.prompt_text
+    )
+    assert recalled.items[0].score >= recalled.items[1].score
+
+    hits = (await caller.call("SearchContext", context_id=context_id, query="parking spot B14")).hits
+    assert [(item.seq, item.superseded_by) for item in hits[:2]] == [(22, ""), (1, "m22.0")]
+
+
+async def test_the_newest_answer_to_a_question_that_returns_comes_before_older_ones(caller: Caller):
+    talk = [
+        ("user", "Where is my parcel?"),
+        ("assistant", "Your parcel left the depot in Hamburg on Monday."),
+        *(("user", f"Note {number} of the week.") for number in range(10)),
+        ("user", "Where is my parcel now?"),
+        ("assistant", "It waits at the neighbour's."),
+    ]
+    context_id = (await caller.append("", *(MessageInput(role=role, content=text) for role, text in talk))).context_id
+    recalled = (await caller.call("Recall", context_id=context_id, text="Where is my parcel?")).recalled
+    seqs = [item.seq for item in recalled.items]
+    assert seqs.index(14) < seqs.index(2) and 13 in seqs
+    assert 1 not in seqs  # the same question as the newer one fills no room
+    assert {item.seq: item.superseded_by for item in recalled.items if item.superseded_by} == {2: "m14.0"}
+
+
+async def test_statements_of_two_conversations_replace_nothing_of_each_other(caller: Caller):
+    """Another conversation may be about another person."""
+    word = an_id().replace("-", "")
+    for spot in ("B14", "C02"):
+        await caller.append("", MessageInput(content=f"My spot {word} is {spot}."))
+    newer = [MessageInput(content=f"My seat {word} is {seat}.") for seat in ("4", "9")]
+    context_id = (await caller.append("", *newer)).context_id
+    found = (await caller.call("SearchContexts", query=word)).contexts
+    marks = {
+        (context.context_id == context_id, item.seq): item.superseded_by
+        for context in found
+        for item in context.passages
+    }
+    assert marks == {(True, 1): "m2.0", (True, 2): "", (False, 1): ""}

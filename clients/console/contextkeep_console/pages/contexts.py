@@ -295,6 +295,7 @@ async def recall(visit: Visit) -> Response:
             *(_feature(name) for name in features),
             Column(name="role", value=lambda row: row.role),
             Column(name="said", value=lambda row: row.said_at, kind="time"),
+            Column(name="superseded by", value=lambda row: row.superseded_by, is_minor=True),
             Column(name="text", value=lambda row: row.text, kind="prose"),
         ),
         rows=recalled.items if recalled else (),

@@ -330,6 +330,9 @@ class RecalledItem(Value):
     task_id: str = ""
     # The artifact of the passage.
     artifact_id: str = ""
+    # Ref of a newer passage that says the same thing with another value, or answers the same question later. The newer
+    # passage comes first. Empty if there is none among the best 50 passages.
+    superseded_by: str = ""
 
     def __str__(self) -> str:
         return f"[{self.ref}] {self.role}: {self.text}"
@@ -351,6 +354,7 @@ class RecalledItem(Value):
             features=dict(message.features),
             task_id=message.task_id,
             artifact_id=message.artifact_id,
+            superseded_by=message.superseded_by,
         )
 
 

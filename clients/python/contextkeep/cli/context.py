@@ -725,7 +725,8 @@ def _target(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_items(output: Output, items: Sequence[RecalledItem]) -> None:
-    """Print a row for each passage, with the shares of its score where they are known."""
+    """Print a row for each passage, with the shares of its score and the newer passage where they are known."""
+    newer = ["superseded_by"] if any(item.superseded_by for item in items) else []
     names = sorted({name for item in items for name in item.features})
     rows = (
         {
@@ -734,11 +735,12 @@ def _print_items(output: Output, items: Sequence[RecalledItem]) -> None:
             **{name: round(share, 3) for name, share in item.features.items()},
             "role": item.role,
             "said_at": item.said_at,
+            **dict.fromkeys(newer, item.superseded_by),
             "text": item.text,
         }
         for item in items
     )
-    output.many(rows, "ref", "score", *names, "role", "said_at", "text")
+    output.many(rows, "ref", "score", *names, "role", "said_at", *newer, "text")
 
 
 def _text(message: ChatMessage) -> str:

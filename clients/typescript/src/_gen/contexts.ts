@@ -333,6 +333,11 @@ export interface RecalledItem {
   taskId: string;
   /** The artifact of the passage. */
   artifactId: string;
+  /**
+   * Ref of a newer passage that says the same thing with another value, or answers the same question later. The newer
+   * passage comes first. Empty if there is none among the best 50 passages.
+   */
+  supersededBy: string;
 }
 
 export function recalledItemOf(message: pb.RecalledItem): RecalledItem {
@@ -350,6 +355,7 @@ export function recalledItemOf(message: pb.RecalledItem): RecalledItem {
     features: message.features,
     taskId: message.taskId,
     artifactId: message.artifactId,
+    supersededBy: message.supersededBy,
   };
 }
 

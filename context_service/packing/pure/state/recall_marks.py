@@ -76,7 +76,8 @@ def with_marks(text: str, passages: Mapping[str, tuple[int, str]], superseded: S
         seq, passage = passages.get(ref, (0, ""))
         plain = " ".join(passage.split())
         marks = [_mark(one) for one in superseded if one.old.seq == seq and " ".join(one.old.text.split()) in plain]
-        lines.append(", ".join([line, *dict.fromkeys(marks)]))
+        # The recall may have marked the passage with the same message already.
+        lines.append(", ".join([line, *(mark for mark in dict.fromkeys(marks) if f", {mark}." not in line)]))
     return "\n".join(lines)
 
 
