@@ -21,7 +21,7 @@ WORKERS ?= 4
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: help install runtime demo run test lint types format proto sync-client npm buf release constraints \
-	cel-vectors console-pictures bench bench-adapters bench-console bench-handover bench-peers bench-query bench-recall bench-statements bench-window contract examples frameworks fuzz \
+	cel-vectors console-pictures bench bench-adapters bench-console bench-handover bench-peers bench-query bench-recall bench-statements bench-user-context bench-window contract examples frameworks fuzz \
 	soak soak-databases test-adapters clean
 
 help: ## list the targets
@@ -141,6 +141,9 @@ bench: install ## measure, as ratios against fixed floors in the same run (SAVE=
 bench-recall: install ## measure whether recalled passages hold the answer (LOCOMO=folder BEAM=folder QUICK=1 CACHE=folder SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m bench.quality $(if $(LOCOMO),--locomo $(LOCOMO)) $(if $(BEAM),--beam $(BEAM)) \
 		$(if $(QUICK),--quick) $(if $(CACHE),--cache $(CACHE)) $(if $(SAVE),--save)
+
+bench-user-context: install ## measure how many later questions find their evidence in GetUserContext (LOCOMO=folder BEAM=folder)
+	@$(RUN) -m bench.quality.user_context $(if $(LOCOMO),--locomo $(LOCOMO)) $(if $(BEAM),--beam $(BEAM))
 
 bench-window: install ## measure what a model sees of 10,000 steps, and the cost (STEPS=600 BUDGET=24000 SEED=2 SAVE=1)
 	@$(RUN) -m bench.long_run $(if $(STEPS),--steps $(STEPS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(SEED),--seed $(SEED)) $(if $(SAVE),--save)

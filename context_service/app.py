@@ -26,6 +26,7 @@ from context_service.query.room import open_query, own_providers_of, workspace_o
 from context_service.resources import migrations, open_dependencies
 from context_service.settings import Settings
 from context_service.specialists.room import specialists_of
+from context_service.summaries.room import summaries_of
 from context_service.transfer.room import open_transfer
 from context_service.wiki.room import open_wiki
 from context_service.windows.room import windows_of
@@ -84,6 +85,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         )
         memories, remembering = await open_memories(deps, stack)
         await keep_learning(deps, stack, memories_of(deps), remembering, setting_rules)
+        summaries = summaries_of(deps)
         wiki = await open_wiki(deps, stack)
         agents, agent_rules, templates = agents_of(deps)
         bases = await open_knowledge_bases(deps, stack)
@@ -106,7 +108,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             history,
             contexts,
             *windows.all,
-            *(memories, wiki, agents, context_settings, bases, mcp_servers, specialists, compiled),
+            *(memories, summaries, wiki, agents, context_settings, bases, mcp_servers, specialists, compiled),
             query,
             tools,
             administration,

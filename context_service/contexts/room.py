@@ -77,6 +77,7 @@ __all__ = [
     "ContextsQuery",
     "Eraser",
     "Filter",
+    "FindableContexts",
     "Log",
     "Messaging",
     "RecallAsked",

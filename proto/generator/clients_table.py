@@ -44,6 +44,7 @@ NAMES: Mapping[str, str] = {
     "GetQueryPolicyResponse": "QueryPolicy",
     "GetRecentCallsResponse": "RecentCalls",
     "GetUsageResponse": "Usage",
+    "GetUserContextResponse": "UserContext",
     "IssueContextKeyResponse": "ContextKey",
     "MemoryExperience": "Experience",
     "ListBackgroundWorkResponse": "PendingWork",
@@ -91,6 +92,7 @@ ALWAYS_IN: Mapping[str, str] = {
     "modified_at": "AssembledNode Node",
     "record": "CreateDownloadUrlResponse SearchHit",
     "replaced_at": "MemoryRevision",
+    "stated_at": "UserContextLine",
     "updated_at": "Agent AgentTemplate Artifact Context ContextSetting Document FoundContext Job KnowledgeBase "
     "McpServer Memory Page Specialist Task WMRecord Window",
     "valid_from": "Memory MemoryRevision",

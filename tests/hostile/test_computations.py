@@ -140,6 +140,9 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     ),
     "a memory: its limit of bytes": ("context_service.memories.rules.memories:Memories.prepare",),
     "a page: its limit of bytes": ("context_service.wiki.rules.pages:Pages.put",),
+    "the text about a user: 1,000 memories, 2,000 messages, 512 KiB": (
+        "context_service.summaries.rules.user_context:UserContexts.read",
+    ),
     "memories that a reflection rests on": ("context_service.memories.rules.recall:MemoryRecalling.reflect",),
     "arguments and answers of a tool: a message of 4 MiB": (
         "context_service.mcp.answers:plain",
@@ -282,6 +285,7 @@ TRIED: dict[str, tuple[str, ...]] = {
     "a memory": ("memories",),
     "a page: its limit": ("cutting",),
     "memories that a reflection": ("memories",),
+    "the text about a user": ("memories",),
     "arguments and answers of a tool": ("arguments:", "graph"),
     "hits of the providers": ("hits of a small answer of an MCP tool", "memories", "graph"),
     "words of a question without": ("slips", "beginnings"),

@@ -21,6 +21,7 @@ from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as contexts
 from contextkeep.context.v1 import memories_pb2 as memories_pb
 from contextkeep.context.v1 import message_pb2
+from contextkeep.context.v1 import summaries_pb2 as summaries_pb
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import transfer_pb2 as transfer
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
@@ -127,6 +128,7 @@ def memories(call: _Call, superuser_url: str) -> None:
     query = "alpha statement word"
     call("RecallMemories", memories_pb.RecallMemoriesRequest(query=query, limit=100, subject_user_id=_USER))
     call("ReflectMemories", memories_pb.ReflectMemoriesRequest(query=query, limit=20, subject_user_id=_USER))
+    call("GetUserContext", summaries_pb.GetUserContextRequest(tokens_max=32_000, subject_user_id=_USER))
     call("ExportArchive", _TENANT)
     call("QueryContext", _QUESTION)
 

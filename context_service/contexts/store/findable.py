@@ -8,8 +8,8 @@ from datetime import datetime
 from uuid import UUID
 
 from context_service.context_settings.room import CONTEXT_SETTINGS_SQL
-from context_service.contexts.model import Context, ContextFilter
-from context_service.contexts.store.log import AGENTS_MAX, context_of, filter_parameters
+from context_service.contexts.model import Context, ContextFilter, Message
+from context_service.contexts.store.log import AGENTS_MAX, context_of, filter_parameters, messages_in
 from context_service.contexts.store.log import SQL as LOG_SQL
 from context_service.retrieval.pure.rows import Totals
 from service_runtime.postgres import Across, Database
@@ -28,6 +28,7 @@ def _across(name: str) -> Across:
 
 _OF_NOBODY, _OF_USER, _OF_EXTERNAL_ID = _across("of_nobody"), _across("of_user"), _across("of_external_id")
 _HEADERS, _MESSAGE_IDS = _across("headers"), _across("message_ids")
+_MESSAGES_OF_USERS = _across("messages_of_users")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,3 +88,18 @@ class FindableContexts:
         parameters = {"ids": [context_id for context_id, _ in places], "seqs": [seq for _, seq in places]}
         rows = await self._database.of(principal).query(_MESSAGE_IDS, parameters)
         return {(row.context_id, row.seq): row.message_id for row in rows}
+
+    async def messages_of_users(
+        self, ids: Sequence[UUID], *, count: int, bytes_max: int, principal: Principal
+    ) -> list[tuple[UUID, Message]]:
+        """Return the newest messages of users in contexts, with the contexts.
+
+        Args:
+            ids: The contexts. If not all messages fit, those of the first contexts are returned.
+            count: The largest number of messages.
+            bytes_max: The largest size of all messages together.
+            principal: The caller; its tenant and bounds limit the rows.
+        """
+        parameters = {"ids": list(ids), "count": count, "bytes_max": bytes_max}
+        rows = await self._database.of(principal).query(_MESSAGES_OF_USERS, parameters)
+        return list(zip([row.context_id for row in rows], await messages_in(rows), strict=True))

@@ -50,3 +50,27 @@ FROM unnest(%(ids)s::uuid[], %(seqs)s::bigint[]) a (context_id, seq)
         LIMIT 1
     ) m
 WHERE m.retracted_at IS NULL;
+
+-- messages_of_users
+-- The newest messages of users in contexts, those of the first context of the list first. Messages past the size of the
+-- answer are cut before Postgres reads their texts.
+SELECT m.context_id, m.message_id, m.seq, m.role, m.name, m.agent_id, m.content, m.parts::text AS parts,
+    m.metadata::text AS metadata, m.created_at, m.said_at, m.tokens, m.task_id, m.reference_task_ids
+FROM (
+    SELECT m.*, sum(m.size_bytes) OVER (ORDER BY m.place, m.seq DESC ROWS UNBOUNDED PRECEDING) AS upto
+    FROM (
+        SELECT m.*, a.place
+        FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY a (context_id, place)
+            CROSS JOIN LATERAL (
+                SELECT * FROM context.message m
+                WHERE m.tenant_id = %(tenant_id)s AND m.context_id = a.context_id AND m.role = 'user'
+                    AND m.retracted_at IS NULL
+                ORDER BY m.seq DESC
+                LIMIT %(count)s
+            ) m
+        ORDER BY a.place, m.seq DESC
+        LIMIT %(count)s
+    ) m
+) m
+WHERE m.upto <= %(bytes_max)s
+ORDER BY m.place, m.seq DESC;

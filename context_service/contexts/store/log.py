@@ -461,7 +461,7 @@ class Log:
             "task_id": task_id,
         }
         rows = await self.of(principal, context_id).query(statement, parameters)
-        return await _messages(rows) if rows else None
+        return await messages_in(rows) if rows else None
 
     async def newest(
         self, context_id: UUID, *, principal: Principal, count: int | None, task_id: UUID | None = None
@@ -487,7 +487,7 @@ class Log:
         rows = await self.of(principal, context_id).query(statement, parameters)
         if not rows:
             return None
-        messages = (await _messages(rows))[:PAGE_SIZE_MAX]
+        messages = (await messages_in(rows))[:PAGE_SIZE_MAX]
         return NewestMessages(messages=messages[::-1], is_partial=len(messages) < (rows[0].wanted_count or 0))
 
     async def message_ids(self, context_id: UUID, seqs: Sequence[int], *, principal: Principal) -> dict[int, str]:
@@ -509,7 +509,7 @@ class Log:
         """Return a message; an empty list if there is none or it is retracted; None if there is no such context."""
         tenant = self.of(principal, context_id)
         rows = await tenant.query(_MESSAGE_SEEN, (tenant.tenant_id, context_id, message_id))
-        return await _messages(rows) if rows else None
+        return await messages_in(rows) if rows else None
 
     async def retracted(
         self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
@@ -668,8 +668,8 @@ def context_of(row: Row) -> Context:
     )
 
 
-async def _messages(rows: Iterable[Row]) -> list[Message]:
-    """Return the messages of a page; for pages with thousands of parts, yield to the event loop in between."""
+async def messages_in(rows: Iterable[Row]) -> list[Message]:
+    """Return the messages in rows; for thousands of parts, yield to the event loop in between."""
     messages: list[Message] = []
     length = 0
     for row in rows:

@@ -141,6 +141,8 @@ from contextkeep._gen.values_source_tests import ComparedHit
 from contextkeep._gen.values_source_tests import ComparedTests
 from contextkeep._gen.values_source_tests import SourceTest
 from contextkeep._gen.values_specialists import Specialist
+from contextkeep._gen.values_summaries import UserContext
+from contextkeep._gen.values_summaries import UserContextLine
 from contextkeep._gen.values_tasks import Task
 from contextkeep._gen.values_tasks import TaskState
 from contextkeep._gen.values_tools import Resource
@@ -342,6 +344,8 @@ __all__ = [
     "UnreadRecord",
     "Upload",
     "Usage",
+    "UserContext",
+    "UserContextLine",
     "WikiPage",
     "Window",
     "WindowConfig",

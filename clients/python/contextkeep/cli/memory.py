@@ -177,6 +177,26 @@ def reflect(session: Session, output: Output, *, query: str, kinds: tuple[Memory
 
 
 @command(
+    click.option("--tokens-max", type=click.IntRange(1, 32000), help="Maximum number of tokens.  [default: 2000]"),
+    subject_option,
+    name="about",
+    group=memory,
+    example="contextkeep memory about --tokens-max 500 --user ada",
+)
+def about(session: Session, output: Output, *, tokens_max: int | None, subject_user_id: str) -> None:
+    """Print one text about a user, for a prompt.
+
+    Use it before a new conversation. It quotes memories that hold, the last conversations, and sentences of users in
+    them. `--format json` also prints where each line comes from.
+    """
+    known = session.context.memories.get_user_context(tokens_max=tokens_max, subject_user_id=subject_user_id)
+    if output.format is not Format.TABLE:
+        output.one(known)
+        return
+    click.echo(known.text or "Nothing is known.")
+
+
+@command(
     *_WHICH,
     subject_option,
     limit_option(),

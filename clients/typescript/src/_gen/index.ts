@@ -26,3 +26,4 @@ export type { RecentCalls, RecentMinute } from "./observing.js";
 export type { Resource, Tool } from "./tools.js";
 export type { Specialist } from "./specialists.js";
 export type { TaskHistory } from "./tasks.js";
+export type { UserContext, UserContextLine } from "./summaries.js";

@@ -1,6 +1,7 @@
 // Made from the protos by `make proto`.
 
 import * as memoriesPb from "../../gen/contextkeep/context/v1/memories_pb.js";
+import * as summariesPb from "../../gen/contextkeep/context/v1/summaries_pb.js";
 import type { AppClient, ContextOptions } from "../../context/app.js";
 import { toObject } from "../../json.js";
 import { enumInput, maskOf } from "../../messages.js";
@@ -20,6 +21,7 @@ import {
   recalledMemoryOf,
   reflectionOf,
 } from "../memories.js";
+import { type UserContext, userContextOf } from "../summaries.js";
 
 /** Options of `memories.retain`. */
 export interface RetainOptions {
@@ -380,5 +382,30 @@ export class GeneratedMemories extends Noun<AppClient> {
       requestId: requestId(options),
     };
     await this.client.call(memoriesPb.Memories.method.forgetMemory, request, options);
+  }
+
+  /**
+   * Return one text about a user, to put before a new conversation.
+   *
+   * The text has the memories that hold now, with their dates and origins, commitments, the last
+   * conversations, and the sentences of users in these that tell the most, within `tokensMax`. Each line has a
+   * ref, and `lines` says what it is the ref of. Without new memories and messages the text stays the same, so a
+   * vendor's prompt cache can keep it.
+   *
+   * It reads the user's newest 1,000 memories that hold, and up to 2,000 messages of the newest 100 contexts. Contexts
+   * that are not findable, that were opened with `learning` OFF, and forks are left out. The bounds of the key apply; a
+   * key of a context may not call it.
+   *
+   * Throws InvalidArgument (`tokensMax` is not between 1 and 32,000), SubjectRequired, PermissionDenied.
+   *
+   * @param options.tokensMax Tokens of the text, from 1 to 32,000. Unset: 2,000.
+   */
+  async getUserContext(options: { tokensMax?: number } & ContextOptions = {}): Promise<UserContext> {
+    const request = {
+      subjectUserId: options.subjectUserId,
+      tokensMax: options.tokensMax,
+    };
+    const answer = await this.client.call(summariesPb.Summaries.method.getUserContext, request, options);
+    return userContextOf(answer);
   }
 }

@@ -10,8 +10,15 @@ from typing import Any
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.aio.client import Noun
-from contextkeep.context.v1 import memories_pb2 as memories_pb
-from contextkeep.values import Experience, Memory, MemoryKind, MemoryRevision, MemorySource, RecalledMemory, Reflection
+from contextkeep.context.v1 import memories_pb2 as memories_pb, summaries_pb2 as summaries_pb
+from contextkeep.values import Experience
+from contextkeep.values import Memory
+from contextkeep.values import MemoryKind
+from contextkeep.values import MemoryRevision
+from contextkeep.values import MemorySource
+from contextkeep.values import RecalledMemory
+from contextkeep.values import Reflection
+from contextkeep.values import UserContext
 
 
 class Memories(Noun):
@@ -446,3 +453,32 @@ class Memories(Noun):
             request_id=messages.new_request_id(request_id),
         )
         await self._call("ForgetMemory", request, timeout_s=timeout_s)
+
+    async def get_user_context(
+        self, *, tokens_max: int | None = None, subject_user_id: str = "", timeout_s: float | None = None
+    ) -> UserContext:
+        """Return one text about a user, to put before a new conversation.
+
+        The text has the memories that hold now, with their dates and origins, commitments, the last conversations, and
+        the sentences of users in these that tell the most, within `tokens_max`. Each line has a ref, and `lines` says
+        what it is the ref of. Without new memories and messages the text stays the same, so a vendor's prompt cache can
+        keep it.
+
+        It reads the user's newest 1,000 memories that hold, and up to 2,000 messages of the newest 100 contexts.
+        Contexts that are not findable, that were opened with `learning` OFF, and forks are left out. The bounds of the
+        key apply; a key of a context may not call it.
+
+        Args:
+            tokens_max: Tokens of the text, from 1 to 32,000. None: 2,000.
+            subject_user_id: The user for whom a key without a user calls.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            InvalidArgument: `tokens_max` is not between 1 and 32,000.
+            SubjectRequired: The data belongs to users, and neither the key nor `subject_user_id` names one.
+            PermissionDenied: The key lacks the scope, is bound to other apps, graphs or contexts, or belongs to another
+                user.
+        """
+        request = summaries_pb.GetUserContextRequest(subject_user_id=subject_user_id, tokens_max=tokens_max)
+        answer: summaries_pb.GetUserContextResponse = await self._call("GetUserContext", request, timeout_s=timeout_s)
+        return UserContext.from_proto(answer)

@@ -61,6 +61,7 @@ from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
 from contextkeep.context.v1.pages_pb2_grpc import PagesStub
 from contextkeep.context.v1.source_tests_pb2_grpc import SourceTestsStub
 from contextkeep.context.v1.specialists_pb2_grpc import SpecialistsStub
+from contextkeep.context.v1.summaries_pb2_grpc import SummariesStub
 from contextkeep.context.v1.tasks_pb2_grpc import TasksStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
 from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
@@ -150,6 +151,7 @@ class AsyncContextClient(AsyncClient):
                 TasksStub,
                 ArtifactsStub,
                 MemoriesStub,
+                SummariesStub,
                 PagesStub,
                 AgentsStub,
                 AgentTemplatesStub,

@@ -1,0 +1,1 @@
+"""Summaries for prompts: of a user, and of a conversation."""

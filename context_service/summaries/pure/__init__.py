@@ -1,0 +1,1 @@
+"""Values in, values out: the part of summaries without I/O."""
