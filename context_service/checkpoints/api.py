@@ -6,7 +6,6 @@ from context_service.checkpoints.model import Checkpoint
 from context_service.checkpoints.rules.checkpoints import Checkpoints, RolledBack
 from context_service.checkpoints.rules.report_response import Recovered, Recovery
 from context_service.contexts.wire.requests import principal_of
-from context_service.kernel.wire.imported import imported_of
 from context_service.packing.wire import (
     pack_response,
     receipt_message,
@@ -102,6 +101,4 @@ def _recovery_message(recovered: Recovered | None) -> pb.ReportResponseResponse:
 
 
 def _checkpoint(checkpoint: Checkpoint) -> pb.Checkpoint:
-    return copied(
-        pb.Checkpoint, checkpoint, last_seq=checkpoint.reached_seq, imported=imported_of(checkpoint.imported_json)
-    )
+    return copied(pb.Checkpoint, checkpoint, last_seq=checkpoint.reached_seq, imported=None)

@@ -35,7 +35,6 @@ class Checkpoint:
     epoch: int
     reached_seq: int
     step_count: int
-    imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
 class LeftOutMessages(NamedTuple):

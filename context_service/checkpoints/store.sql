@@ -1,5 +1,5 @@
 -- checkpoint
-number, created_at, reason, label, created_by, epoch, reached_seq, step_count, imported::text AS imported_json
+number, created_at, reason, label, created_by, epoch, reached_seq, step_count
 
 -- of_window
 epoch, reached_seq, entry_count, block_count, step_count, folded_step, first_number, left_out_tokens, state_tokens,

@@ -85,6 +85,7 @@ class MessageInput:
     session: str = ""
     task_id: UUID | None = None
     reference_task_ids: tuple[UUID, ...] = ()  # tasks of the same context
+    is_imported: bool = False  # its sender does not vouch for its author
     redacted: tuple[int, ...] = ()  # indexes of the parts that had secrets
 
 
@@ -129,6 +130,7 @@ class Message:
     tokens: int
     task_id: UUID | None
     reference_task_ids: tuple[UUID, ...]
+    is_imported: bool = False  # an archive names its author, or its sender does not vouch for the author
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

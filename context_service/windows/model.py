@@ -19,6 +19,8 @@ from context_service.windows.pure.config import Config
 from context_service.windows.pure.config import parse_config as loaded_config
 from contextkeep.errors import WindowNotFound
 
+UNREAD = -1  # in place of a number of retracted messages: the window has not read its log in this installation
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
@@ -66,6 +68,7 @@ class Window(WindowInput):
         epoch: The number of breaks of the window's prefix: changes after which packs no longer repeat earlier packs.
         reached_seq: The `seq` of the last message that the window has read.
         retracted_count: The number of retracted messages of the log when the window last took them into account.
+            `UNREAD` for an imported window that has not read its log here.
         first_number: The number of steps that summaries stand for.
         left_out_tokens: The tokens that these steps had.
         block_count: The number of blocks since the window last read its log from the start, including dropped blocks.

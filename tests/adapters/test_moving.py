@@ -20,7 +20,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from contextkeep import AsyncContextClient, ContextClient
+from contextkeep import AsyncContextClient, ContextClient, ExternalId
 from contextkeep.adapters.adk import ContextSessionService
 from contextkeep.adapters.langgraph import ContextSaver
 from contextkeep.adapters.openai_agents import ContextSession
@@ -94,6 +94,9 @@ async def test_sessions_of_openai_agents_move_and_a_second_move_brings_the_rest(
             (report,) = await asyncio.to_thread(moved, "--from", kind, where)
             assert (report["count"], report["written"]) == (len(ITEMS), len(ITEMS) - 4)
             assert await ours.get_items() == await theirs.get_items()
+            found = client.contexts.get_by_external_id(ExternalId("openai-agents", theirs.session_id))
+            (context_id,) = [context.context_id async for context in found]
+            assert {message.is_imported async for message in client.contexts.list_messages(context_id)} == {True}
 
             await ours.add_items(ITEMS[:1])
             (report,) = await asyncio.to_thread(moved, "--from", kind, where, code=1)

@@ -233,6 +233,7 @@ class MessageInput:
     session: str = ""  # what the sender calls it; empty: four hours without a message begin a new one
     task_id: str | UUID | None = None  # that it belongs to; without a context it goes to that of the task
     reference_task_ids: Iterable[str | UUID] = ()  # up to 100 of its context, which it is about
+    is_imported: bool = False  # another system names the author: windows quote the text as data
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from datetime import datetime
 from context_service.contexts.model import MessageInput, PassageText
 from context_service.kernel.parts import Part
 from context_service.retrieval.model import Passage
+from context_service.retrieval.pure.marks import imported
 from context_service.retrieval.pure.part_texts import PartText, part_text
 from context_service.retrieval.pure.text_pieces import pieces
 from service_runtime.values.copying import copied
@@ -61,6 +62,7 @@ def placed(
     return copied(
         Passage,
         passage_text,
+        marks=imported(passage_text.marks) if draft.is_imported else passage_text.marks,
         seq=seq,
         ordinal=ordinal,
         session=session,

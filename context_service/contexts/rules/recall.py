@@ -27,6 +27,7 @@ from context_service.retrieval.model import PassageScope
 from context_service.retrieval.profiles import profile_names
 from context_service.retrieval.pure.budget import Item, fitting, quoted_lines, within_budget
 from context_service.retrieval.pure.calibration import relevant_count
+from context_service.retrieval.pure.marks import IMPORTED
 from context_service.retrieval.pure.ranking import RANKED_MAX, Ranked
 from context_service.retrieval.pure.restatements import (
     NEWEST_AMONG,
@@ -121,6 +122,12 @@ class RecalledItem:
     score: float
     cosine: float | None  # similarity to the question; None if either has no vector
     features: Mapping[str, float]
+    is_imported: bool = False  # as in `Message`
+
+    @property
+    def speaker(self) -> str:
+        """The role and the name of the author; "imported" stands before a role that nothing confirms."""
+        return " ".join(["imported"] * self.is_imported + [self.role, *self.name.split()])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -459,15 +466,15 @@ def item_of(item: Ranked, text: str, of: str | Artifact, *, superseded_by: str) 
         score=item.score,
         cosine=item.cosine,
         features=item.features,
+        is_imported=bool(row.marks & IMPORTED),
     )
 
 
 def _quotation(item: RecalledItem) -> str:
     """Return the quotation of an item: its author, its time, and each line marked as quoted."""
-    who = f"{item.role} {item.name}" if item.name else item.role
     kind = "" if item.kind == "text" else f", {item.kind.replace('_', ' ')}"
     superseded = f", superseded by {item.superseded_by}" if item.superseded_by else ""
-    head = f"[{item.ref}] {' '.join(who.split())}{kind}, {item.said_at:%Y-%m-%d %H:%M}{superseded}"
+    head = f"[{item.ref}] {item.speaker}{kind}, {item.said_at:%Y-%m-%d %H:%M}{superseded}"
     return f"\n{head}\n{quoted_lines(item.text)}\n"
 
 

@@ -108,7 +108,7 @@ _CLOSE_BELOW_SEEN = Across(
 MESSAGES_JSON = """
 json_agg(json_build_array(
     m.message_id, m.seq, m.role, m.content, m.parts::text, m.name, m.agent_id, m.metadata::text, m.created_at,
-    m.said_at, m.tokens, m.task_id, m.reference_task_ids
+    m.said_at, m.tokens, m.task_id, m.reference_task_ids, m.is_imported
 ) ORDER BY m.seq)::text
 """
 
@@ -625,6 +625,7 @@ def _row(message: NewMessage, session: int) -> dict[str, object]:
         "size_bytes": message.size_bytes,
         "task_id": draft.task_id,
         "reference_task_ids": draft.reference_task_ids or None,
+        "is_imported": draft.is_imported,
     }
 
 
@@ -697,10 +698,10 @@ def _message(row: Row) -> Message:
 def messages_of(text: str) -> list[Message]:
     """Return the messages of a JSON text that the SQL fragment `MESSAGES_JSON` selects."""
     messages = []
-    for *ids, content, parts, name, agent_id, metadata, created_at, said_at, tokens, task_id, tasks in orjson.loads(
+    for *first, name, agent_id, metadata, created_at, said_at, tokens, task_id, tasks, is_imported in orjson.loads(
         text
     ):
-        message_id, seq, role = ids
+        message_id, seq, role, content, parts = first
         statement = Message(
             message_id=message_id,
             seq=seq,
@@ -715,6 +716,7 @@ def messages_of(text: str) -> list[Message]:
             tokens=tokens,
             task_id=task_id and UUID(task_id),
             reference_task_ids=tuple(map(UUID, tasks or ())),
+            is_imported=is_imported,
         )
         messages.append(statement)
     return messages

@@ -75,22 +75,22 @@ queued AS (
     FROM ROWS FROM (json_to_recordset(%(messages)s::json) AS (
         message_id text, role text, name text, agent_id text, content text, content_sha256 bytea, parts json,
         metadata text, said_at timestamptz, session bigint, tokens integer, size_bytes integer, task_id uuid,
-        reference_task_ids uuid[]
+        reference_task_ids uuid[], is_imported boolean
     )) WITH ORDINALITY s (
         message_id, role, name, agent_id, content, content_sha256, parts, metadata, said_at, session, tokens,
-        size_bytes, task_id, reference_task_ids, n
+        size_bytes, task_id, reference_task_ids, is_imported, n
     )
 ), written AS (
     INSERT INTO context.message (
         tenant_id, context_id, ancestors, seq, said_at, session, tokens, size_bytes, owner_user_id, app_id,
         agent_bundle_id, message_id, role, name, agent_id, content, content_sha256, parts, metadata, task_id,
-        reference_task_ids
+        reference_task_ids, is_imported
     )
     SELECT
         h.tenant_id, h.context_id, h.ancestors, h.seq_before + s.n, coalesce(s.said_at, now()),
         h.session_before + s.session + CASE WHEN s.n >= %(first_named)s THEN h.begins_by_name ELSE 0 END, s.tokens,
         s.size_bytes, h.owner_user_id, h.app_id, h.agent_bundle_id, s.message_id, s.role, s.name, s.agent_id, s.content,
-        s.content_sha256, s.parts, s.metadata::json, s.task_id, s.reference_task_ids
+        s.content_sha256, s.parts, s.metadata::json, s.task_id, s.reference_task_ids, s.is_imported
     FROM header h, said s
     RETURNING message_id, seq, created_at, tokens, session
 ), answered AS (
@@ -340,7 +340,7 @@ FROM (
 ) c
 LEFT JOIN LATERAL (
     SELECT message_id, seq, role, name, agent_id, content, parts::text AS parts, metadata::text AS metadata, created_at,
-        said_at, tokens, task_id, reference_task_ids, wanted_count
+        said_at, tokens, task_id, reference_task_ids, is_imported, wanted_count
     FROM (
         SELECT *, sum(size_bytes) OVER (ORDER BY {{order}} ROWS UNBOUNDED PRECEDING) AS upto,
             row_number() OVER (ORDER BY {{order}}) AS place, count(*) OVER () AS wanted_count
@@ -367,7 +367,7 @@ ORDER BY {{order}}
 
 -- message
 SELECT m.message_id, m.seq, m.role, m.name, m.agent_id, m.content, m.parts::text AS parts, m.metadata::text AS metadata,
-    m.created_at, m.said_at, m.tokens, m.task_id, m.reference_task_ids, c.closed_at
+    m.created_at, m.said_at, m.tokens, m.task_id, m.reference_task_ids, m.is_imported, c.closed_at
 FROM (
     SELECT tenant_id, context_id, closed_at FROM context.context
     WHERE tenant_id = %s AND context_id = %s AND {{alive}}

@@ -64,6 +64,7 @@ def log_source(count_tokens: Callable[[str], int]) -> PassageFeed:
             content=row.content,
             parts=of_json(row.parts) if row.parts else (),
             task_id=row.task_id,
+            is_imported=row.is_imported,
         )
         passages = [
             placed(text, message, seq=row.seq, ordinal=ordinal, session=row.session, said_at=row.said_at)

@@ -13,7 +13,7 @@ FROM (
 ) c
 LEFT JOIN LATERAL (
     SELECT seq, session, said_at, retracted_at IS NOT NULL AS is_gone, message_id, role, name, content,
-        parts::text AS parts, task_id
+        parts::text AS parts, task_id, is_imported
     FROM (
         SELECT *, sum(size_bytes) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) AS upto,
             row_number() OVER (ORDER BY seq) AS place

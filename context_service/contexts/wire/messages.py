@@ -26,3 +26,4 @@ def fill(target: message_pb2.ChatMessage, message: Message) -> None:
         target.task_id = str(message.task_id)
     if message.reference_task_ids:
         target.reference_task_ids.extend(map(str, message.reference_task_ids))
+    target.is_imported = message.is_imported

@@ -115,7 +115,8 @@ NAMED = {
 
 # Tables that imports write no rows of, so that their rows name no authors from an archive.
 _NOT_IMPORTED = frozenset({"context.erasure", "context.facet", "context.hold", "context.import", "context.job"}) | {
-    "context.subject_erasure"
+    "context.subject_erasure",
+    "context.window_checkpoint",
 }
 
 

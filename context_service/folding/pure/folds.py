@@ -43,6 +43,7 @@ from context_service.packing.pure.state.questions import is_answer
 from context_service.packing.pure.steps.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.packing.pure.texts import conversation
 from context_service.packing.pure.texts.conversation import Said, asks, closing_of
+from context_service.packing.pure.texts.quotation import is_quoted, role_in
 from context_service.packing.pure.texts.units import Unit
 from context_service.usage.pure.endings import NOTHING, Endings
 from context_service.windows.pure.config import DEFAULT, Config
@@ -147,7 +148,7 @@ class FoldableBlock:
     @property
     def is_of_user(self) -> bool:
         """Whether the step is a message of a user."""
-        return self.speaker.partition(" ")[0] == USER and not self.is_appended
+        return role_in(self.speaker) == USER and not self.is_appended
 
 
 class KeptSteps(NamedTuple):
@@ -389,7 +390,8 @@ def user_messages(blocks: Sequence[FoldableBlock]) -> list[Said]:
             )
             before, is_first = "", False
             continue
-        closing = closing_of(block.said)
+        # The heading of an answer is no quotation, so it has no words of an import.
+        closing = "" if is_quoted(block.speaker) else closing_of(block.said)
         before = "" if block.tools else closing
         if asks(closing):
             questions = [*questions, closing][-_QUESTIONS_MAX:]

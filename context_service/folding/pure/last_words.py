@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from context_service.folding.pure.summaries import LAST_WORDS, Scored, Summary
-from context_service.packing.pure.texts.conversation import head_and_tail
+from context_service.packing.pure.texts.conversation import head_and_tail, is_quotation, joined, shown
 
 TITLE = (
     "[The last statements of the assistant and its newest plan, word for word, from steps that are no longer shown in "
@@ -117,11 +117,11 @@ class LastWords:
             most = math.floor(room * _PLAN_SHARE) if line.unit.kind == PLAN and len(lines) > 1 else room
             if fitted := self._fitted(line, most):
                 kept.append(fitted)
-                room -= self._count(fitted.unit.text) + 1
+                room -= self._count(shown(fitted.unit.text)) + 1
         if not kept:
             return ()
         kept.sort(key=lambda line: (line.unit.seq, line.unit.kind == PLAN))
-        text = "\n".join([self._title, *(line.unit.text for line in kept)])
+        text = joined(self._title, kept)
         return (
             Summary(
                 level=self._level,
@@ -141,10 +141,11 @@ class LastWords:
         Files are not cut.
         """
         unit = line.unit
-        if self._count(unit.text) < tokens_max:
+        if self._count(shown(unit.text)) < tokens_max:
             return line
         heading, _, body = unit.text.partition("\n")
         room = tokens_max - self._count(heading) - 2
+        room = room * 2 // 3 if is_quotation(unit.text) else room  # its lines will begin with a mark
         if room < _TEXT_TOKENS_MIN or unit.kind == FILE:
             return None
         text = f"{heading}\n{head_and_tail(body, unit.ref, room, self._count)}"

@@ -161,7 +161,11 @@ def sources_of(
         units: The best lines of these messages.
         is_author: Says whether rules of a speaker, such as "user Ann", are in force.
     """
-    authors = {message.seq for message in messages if is_author(speaker_of(message.role, message.name))}
+    authors = {
+        message.seq
+        for message in messages
+        if is_author(speaker_of(message.role, message.name, is_imported=message.is_imported))
+    }
     texts = list(_texts_of(messages))
     chars = max(min(_SHOWN_CHARS, _ASKED_CHARS // max(len(texts), 1)), _SHOWN_CHARS_MIN)
     best: dict[str, list[str]] = {}
@@ -330,9 +334,11 @@ def _texts_of(messages: Sequence[Message]) -> Iterator[tuple[str, str, str]]:
         for number, part in enumerate([None, *message.parts]):
             ref = ref_of(message.seq, number)
             if part and part.tool_call:
-                yield ref, "calls", f"{part.tool_call.name} {part.tool_call.arguments_json}"
-            elif part_text := texts_by_part.get(number):
-                yield ref, "tool" if part_text.is_data else part_text.role, part_text.text
+                role = speaker_of("assistant", is_imported=True) if message.is_imported else "calls"
+                yield ref, role, f"{part.tool_call.name} {part.tool_call.arguments_json}"
+            elif spoken := texts_by_part.get(number):
+                role = speaker_of("tool" if spoken.is_data else spoken.role, is_imported=message.is_imported)
+                yield ref, role, spoken.text
 
 
 def _object(answer: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from context_service.folding.pure.importance import ImportanceInputs, Weights, form_of_line, importance, names_of_line
-from context_service.packing.pure.texts.quotation import NOTICE, attributed, is_quoted
+from context_service.packing.pure.texts.quotation import NOTICE, attributed, is_quoted, role_in
 from context_service.packing.pure.texts.units import Unit
 from context_service.windows.pure.refs import refs_between
 
@@ -174,9 +174,8 @@ def is_noise(unit: Unit, inputs: ImportanceInputs) -> bool:
     It is, if it comes from a tool that only searches or reads, and if it names nothing or a thing that no other step
     mentions.
     """
-    role, _, tool = unit.speaker.partition(" ")
-    words = {word.lower() for word in _WORD_OF_NAME.findall(tool)}
-    if role != "tool" or not words & _READS or words & _WRITES:
+    words = {word.lower() for word in _WORD_OF_NAME.findall(unit.speaker)}
+    if role_in(unit.speaker) != "tool" or not words & _READS or words & _WRITES:
         return False
     names = names_of_line(unit.text)
     return not names or any(inputs.mentions.get(name, 1) < _REFERRED_STEPS for name in names)

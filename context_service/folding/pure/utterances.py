@@ -9,6 +9,7 @@ from context_service.folding.pure.last_words import PLAN, STATEMENTS_MAX, Plan, 
 from context_service.folding.pure.summaries import LAST_WORDS, Scored, Summary
 from context_service.packing.pure.steps.grades import SAID_CHARS_MAX
 from context_service.packing.pure.texts.conversation import NO_BRACKETS, WHOLE, headed
+from context_service.packing.pure.texts.quotation import role_in
 from context_service.packing.pure.texts.units import Unit
 from context_service.windows.pure.refs import refs_between
 
@@ -41,7 +42,7 @@ def newest_planning(blocks: Sequence[FoldableBlock], tools: frozenset[str]) -> F
 
 def _is_statement(block: FoldableBlock) -> bool:
     """Return whether a block is a step in which the assistant says something."""
-    is_of_assistant = block.speaker.partition(" ")[0] == ASSISTANT and not block.is_appended
+    is_of_assistant = role_in(block.speaker) == ASSISTANT and not block.is_appended
     return is_of_assistant and bool(block.said.strip())
 
 

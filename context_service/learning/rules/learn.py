@@ -290,6 +290,8 @@ def _utterances(messages: Sequence[Message], speaker: str) -> list[Utterance]:
     utterances = []
     for message in messages:
         is_user = message.role == "user"
+        if message.is_imported:  # who said it is a claim
+            continue
         if message.role != "assistant" and (not is_user or message.name != speaker):
             continue
         texts = [text.text for text in said_in(message) if text.role == message.role and not text.is_data]

@@ -13,6 +13,7 @@ WHERE o.tenant_id = %(tenant_id)s AND o.id = %(id)s AND c.deleted_at IS NULL;
 -- first_speaker
 SELECT m.name FROM context.message m
 WHERE m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s AND m.role = 'user' AND m.retracted_at IS NULL
+    AND NOT m.is_imported
 ORDER BY m.seq
 LIMIT 1;
 

@@ -1,4 +1,4 @@
-"""Rebuilding a window after messages were retracted: no later pack may show them."""
+"""Rebuilding a window: after messages were retracted, which no later pack may show, and after an import of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from context_service.contexts.room import Log
 from context_service.packing.model import FoldAccount, Receipt
 from context_service.packing.pure.costs import RENDERING
 from context_service.packing.store.views import ViewRows
-from context_service.windows.model import WindowSnapshot
+from context_service.windows.model import UNREAD, WindowSnapshot
 from context_service.windows.pure.pins import render_pins
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
@@ -46,6 +46,7 @@ class Rebuilding:
         already, nothing is done.
         """
         window = snapshot.window
+        reason = "imported" if window.retracted_count == UNREAD else "retracted"
 
         async def work(transaction: Transaction) -> bool:
             """Lock the window, delete its blocks and outcomes from the retracted message on, and write a receipt.
@@ -70,18 +71,18 @@ class Rebuilding:
             )
             await self._endings.forget(transaction, locked, step_to=place.step - 1 if place else 0)
             where = f"after step {place.step - 1}" if place else "from the start"
-            count = retracted_count - locked.retracted_count
+            why = reason if reason == "imported" else f"retracted messages: {retracted_count - locked.retracted_count}"
             receipt = Receipt(
                 epoch=locked.epoch + 1,
-                reason="retracted",
+                reason=reason,
                 last_seq=snapshot.last_seq,
                 step=locked.step_count,
                 tokens_before=0,
                 tokens_after=0,
-                account=FoldAccount(rules=[f"read the log again {where} (retracted messages: {count})"]),
+                account=FoldAccount(rules=[f"read the log again {where} ({why})"]),
             )
             await self._views.account(transaction, locked, receipt)
             return True
 
         if await self._log.of(principal, window.context_id).transaction(work):
-            self._telemetry.count_break("retracted", profile=window.profile)
+            self._telemetry.count_break(reason, profile=window.profile)

@@ -163,7 +163,8 @@ class Contexts:
             )
             or ()
         ):
-            who = " ".join(filter(None, (message.role, message.name)))
+            origin = "imported" if message.is_imported else ""
+            who = " ".join(filter(None, (origin, message.role, message.name)))
             return Expanded(
                 source_id=source_id,
                 text="\n".join(filter(None, (message.content, *_texts(message.parts)))),
@@ -180,10 +181,9 @@ def _texts(parts: Sequence[Part]) -> list[str]:
 
 def _hit(hit: RecalledItem, context: Context, scope: QueryScope) -> Hit:
     """Return a recalled passage as a hit, with the context and the ref of its message in the metadata."""
-    who = " ".join(filter(None, (hit.role, hit.name)))
     return Hit(
         source_id=f"{context.context_id}/{hit.ref}",
-        title=f"{context.title or 'conversation'}: {who}",
+        title=f"{context.title or 'conversation'}: {hit.speaker}",
         snippet=hit.text,
         scope=scope,
         score=hit.score,

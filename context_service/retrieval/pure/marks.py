@@ -12,6 +12,7 @@ RULE = 16  # it asks for something each time: "Always name the price when I ask 
 PREFERENCE = 32  # the speaker says what they like, prefer, decided or avoid
 # It names a time by its distance from the day on which it is said, such as "last month".
 DAY_AGO, WEEK_AGO, MONTH_AGO, YEAR_AGO, WEEK_AHEAD, MONTH_AHEAD = 64, 128, 256, 512, 1024, 2048
+IMPORTED = 4096  # nothing confirms its author: the message comes from an archive, or from another system
 
 _OF_TIME = (
     "yesterday today tonight tomorrow ago last next week weekend weeks month months year years day days morning evening"
@@ -80,6 +81,11 @@ _OF_PREFERENCE = (
 _OF_DISTANCE = "yesterday last other ago tomorrow next week month weeks"
 _RULE_WORDS, _PREFERENCE_WORDS = frozenset(_OF_RULE.split()), frozenset(_OF_PREFERENCE.split())
 _DISTANCE_WORDS = frozenset(_OF_DISTANCE.split())
+
+
+def imported(marks: int) -> int:
+    """Return the marks of a text as those of an imported one, which states no rule of this service's users."""
+    return (marks & ~RULE) | IMPORTED
 
 
 def marks_of(text: str) -> int:

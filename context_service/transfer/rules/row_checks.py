@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import orjson
 
 from context_service.agents import room as agents
-from context_service.checkpoints import model as checkpoint
 from context_service.compiled_pages.pure import definition
 from context_service.contexts.model import MessageInput
 from context_service.contexts.pure import checks as contexts
@@ -121,7 +120,6 @@ COLUMNS: Mapping[str, Mapping[str, Column]] = {
         "markdown": Column(size_bytes=page.PAGE_BYTES_MAX),
         "aliases": Column(page.ALIAS_CHARS_MAX, items=page.ALIASES_MAX),
     },
-    "window_checkpoint": {"label": Column(checkpoint.LABEL_CHARS_MAX)},
     "window_learning": {"app_id": Column(profile.APP_CHARS_MAX)},
     "window_profile_version": {
         "name": Column(profile.NAME_CHARS_MAX),

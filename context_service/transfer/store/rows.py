@@ -252,8 +252,10 @@ def _stored_column(column: Column) -> str:
     return f"t.{column.name}::text" if column.is_text else f"t.{column.name}"
 
 
-def _column_value(column: Column) -> str:
+def _column_value(column: Column, table: Table) -> str:
     """Return the SQL of a column's value; a column that names an author gets the caller of the import instead."""
+    if column.name in table.claims:
+        return table.claims[column.name]
     return (
         f"CASE WHEN g.{column.name} <> '' THEN %(imported_by)s ELSE g.{column.name} END"
         if column.name in AUTHORS
@@ -272,7 +274,12 @@ def _put_sql(table: Table, row_columns: tuple[Column, ...]) -> str:
     imported = {_IMPORTED: source} if authors else {}
     into = ", ".join(["tenant_id", *(column.name for column in row_columns), *table.fixed_values, *imported])
     values = ", ".join(
-        ["%(tenant_id)s", *map(_column_value, row_columns), *table.fixed_values.values(), *imported.values()]
+        [
+            "%(tenant_id)s",
+            *(_column_value(column, table) for column in row_columns),
+            *table.fixed_values.values(),
+            *imported.values(),
+        ]
     )
     has_number = table.is_renumbered and any(column.name == "seq" for column in row_columns)
     unless = f" WHERE NOT (g.seq > {NUMBER_KEPT_MAX} OR {table.unless or 'false'})" if has_number else ""
@@ -300,7 +307,7 @@ def _compare_sql(table: Table, row_columns: tuple[Column, ...]) -> str:
         for column in table.key
     )
     # `seq` is not compared, since an import may have given the row another number.
-    aside = table.changing | set(table.key) | ({"seq"} if table.numbered else set())
+    aside = table.changing | table.claims.keys() | set(table.key) | ({"seq"} if table.numbered else set())
     compared = [column for column in row_columns if column.name not in aside]
     ours = ", ".join(f"t.{column.name}" if column.type == "jsonb" else _stored_column(column) for column in compared)
     theirs = ", ".join(

@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from context_service.packing.pure.texts.quotation import SPEAKER_CHARS_MAX
 from context_service.profiles.pure.lookups import check_counts, check_learned
+from context_service.retrieval.pure.marks import IMPORTED, RULE
+from context_service.windows.model import UNREAD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -26,6 +29,9 @@ class Table:
     # Columns whose values are not in the archived rows, each with the SQL that computes its value. The SQL may use the
     # parameters of the statement, the archived row `g`, and the row `r` of `joined`.
     fixed_values: Mapping[str, str] = field(default_factory=dict)
+    # Columns whose archived values are claims, each with the SQL over the archived row `g` that computes the written
+    # value. They are not compared.
+    claims: Mapping[str, str] = field(default_factory=dict)
     # SQL condition over the archived row `g`: a row for which it is true does not keep its `seq`, see `rows.put`.
     unless: str = ""
     joined: str = ""  # SQL of a join with a row `r` that must exist here: archived rows without one are not written
@@ -55,6 +61,21 @@ _CONTEXT_VALUES = {
 }
 _PASSAGE_VALUES = {**_CONTEXT_VALUES, "scope_id": "%(context_id)s::uuid", "scope_kind": "'context'"}
 _GRAPH_OF_PASSAGES = {"graph_name": "''"}
+# Passages of messages. Those of artifacts and records are documents already.
+_MARKS = f"CASE WHEN g.kind IN ('artifact', 'record') THEN g.marks ELSE (g.marks & ~{RULE}) | {IMPORTED} END"
+# The content of packs would be a claim, too, and would not say so. So no archive has it: the log is read again.
+_SHOWN = frozenset(
+    (
+        *("reached_seq", "retracted_count", "first_number", "block_count", "left_out_tokens", "step_count"),
+        *("folded_step", "state_text", "state_pieces", "state_tokens", "pins_pieces", "pins_tokens", "has_untold"),
+        *("prepared", "prepared_epoch", "tallies", "packed_seq", "checkpoint_step", "extractive_to", "outcomes"),
+        *("broken_seq", "speakers"),
+    )
+)
+_SPEAKER = f"""
+    CASE WHEN g.speaker = 'imported' OR g.speaker LIKE 'imported %%' THEN g.speaker
+        ELSE rtrim(left('imported ' || g.speaker, {SPEAKER_CHARS_MAX})) END
+"""
 _RECORD_CHANGING = frozenset({"index_state", "index_error", "text_state", "text_error", "passage_count", "blob_text"})
 
 
@@ -65,27 +86,35 @@ def _of_context(name: str, *key: str, changing: frozenset[str] = frozenset()) ->
 def _passages(name: str, *key: str) -> Table:
     """Return a table of the search index, which consists of passages (chunks of text), for the passages of contexts."""
     fixed_values = {**_PASSAGE_VALUES, **_GRAPH_OF_PASSAGES}
+    claims = {"marks": _MARKS} if name == "passage" else {}
     if name == "passage_scope":  # a context has one such row, since the same readers see all of its passages
         return Table(name=name, key=("scope_id", "first_seq"), fixed_values=fixed_values, is_view=True)
-    return Table(name=name, key=("scope_id", "scope_kind", *key), fixed_values=fixed_values, is_view=True)
+    return Table(
+        name=name, key=("scope_id", "scope_kind", *key), fixed_values=fixed_values, claims=claims, is_view=True
+    )
 
 
 # Windows and the counters of the index are read in the snapshot of the header, so they come first.
 FIRST = (
-    _of_context("context_window", "window_id"),
-    _of_context("window_block", "window_id", "number"),
-    _of_context("window_summary", "window_id", "step_from", "level", "epoch_from"),
-    _of_context("window_entry", "window_id", "number"),
+    Table(
+        name="context_window",
+        key=("window_id",),
+        # The count of retracted messages never fits, so the first call reads the log again.
+        fixed_values={**_CONTEXT_VALUES, "retracted_count": str(UNREAD)},
+        left_out=_SHOWN,
+        retired=_SHOWN,
+    ),
+    # A pin or a statement of a caller.
+    Table(name="window_entry", key=("window_id", "number"), fixed_values=_CONTEXT_VALUES, claims={"speaker": _SPEAKER}),
     _of_context("window_fold", "window_id", "epoch"),
     _of_context("window_usage", "window_id", "epoch"),
-    _of_context("window_checkpoint", "window_id", "number"),
     _of_context("window_fork", "context_id", "number"),
     _passages("passage_session", "session"),
     _passages("passage_scope"),
 )
 CONTEXT_ROWS = (
     *FIRST,
-    _of_context("message", "context_id", "seq"),
+    Table(name="message", key=("context_id", "seq"), fixed_values={**_CONTEXT_VALUES, "is_imported": "true"}),
     _of_context(
         "message_record",
         *("context_id", "seq", "part"),
@@ -194,6 +223,9 @@ TENANT = (
 
 CARRIED = {table.name: table for table in (*TENANT, RECORDS, *OF_RECORDS, *USERS, *CONTEXT_ROWS, CONTEXT)}
 
+# Tables that older archives have. Their rows are ignored.
+RETIRED = frozenset({"window_block", "window_checkpoint", "window_summary"})
+
 # Tables that no archive has, and why.
 LEFT_OUT = {
     "blob": "places of files in this installation; the bytes are exported with their records",
@@ -218,6 +250,9 @@ LEFT_OUT = {
     "upload": "uploads that are under way",
     "upload_part": "uploads that are under way",
     "wiki_page_name": "made from pages and their aliases",
+    "window_block": "made from the log: the next pack reads it again",
+    "window_checkpoint": "shows blocks, which are made again",
+    "window_summary": "made from the log by folds",
 }
 
 # The notes that an archive has about omitted data.
@@ -225,6 +260,7 @@ LEFT_OUT_NOTES = (
     "keys, and credentials of MCP servers: secrets never leave an installation",
     "limits of the tenant: those of the importing tenant apply",
     "compiled pages, and facets put on them: compile them again",
+    "what windows show, and their checkpoints: the next pack reads the log again",
     "stored answers for retries, receipts of erasures, holds, unfinished uploads, the audit trail",
     "schemas, and the vectors of passages outside of contexts: they are made again",
 )

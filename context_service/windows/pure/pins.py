@@ -63,8 +63,8 @@ def speaker_in(message: Message, part: int | None) -> str:
     parts = message.parts if part is None else message.parts[max(part - 1, 0) : part]  # none for the content
     of_tool = any(item.tool_result for item in parts)
     if message.role == "tool" or not of_tool:
-        return speaker_of(message.role, message.name)
-    return speaker_of("tool")
+        return speaker_of(message.role, message.name, is_imported=message.is_imported)
+    return speaker_of("tool", is_imported=message.is_imported)
 
 
 def _pin_text(pin: Entry) -> str:

@@ -24,7 +24,7 @@ OWN = "own"  # the label for a profile that does not come with the service
 # The reasons of breaks of a prefix: see `Receipt`.
 REASONS = (
     *("high_mark", "files", "requested", "goal", "prepared", "cache_cold"),
-    *("updated", "pinned", "unpinned", "retracted", "rolled_back"),
+    *("updated", "pinned", "unpinned", "retracted", "imported", "rolled_back"),
 )
 ZONES = ("system", "pins", "conversation", "digests", "segments", "state", "masked", "verbatim", "recalled", "notes")
 VERDICTS = (

@@ -407,7 +407,6 @@ async def furnished(stack: Opened, caller: Caller) -> tuple[str, dict[str, str]]
     artifact = {"artifact_id": "a", "parts": [{"text": "made"}]}
     await caller.call("PutArtifact", context_id=context_id, task_id=task_id, artifact=artifact)
     window_id = (await caller.call("OpenWindow", context_id=context_id, model="gpt-5")).window.window_id
-    await caller.call("CreateCheckpoint", window_id=window_id, label="mine")
     memory = (await caller.call("RetainMemory", subject_user_id=user, memory={"text": "Likes fish."})).memory
     correction = {"memory": {"confidence": 0.5}, "update_mask": {"paths": ["confidence"]}}
     await caller.call("UpdateMemory", subject_user_id=user, memory_id=memory.memory_id, **correction)
@@ -449,7 +448,6 @@ async def shown(caller: Caller, user: str, ids: dict[str, str]) -> list[tuple[st
     record = (await WorkingMemoryStub(caller.channel).FetchWMRecord(fetching, metadata=caller.metadata)).record
     task = await caller.call("GetTask", **of, task_id=ids["task"])
     artifact = (await caller.call("GetArtifact", **of, task_id=ids["task"], artifact_id="a")).artifact
-    checkpoints = (await caller.call("ListCheckpoints", window_id=ids["window"])).checkpoints
     mappings = (await caller.call("ListMappings")).mappings
     policies = (await caller.call("GetQueryPolicy")).providers
     profiles = (await caller.call("ListProfiles")).profiles
@@ -468,7 +466,6 @@ async def shown(caller: Caller, user: str, ids: dict[str, str]) -> list[tuple[st
         ("artifact", artifact),
         ("context_setting", (await caller.call("GetContextSettings", app_id="books")).settings[0]),
         ("context_window", (await caller.call("GetWindow", window_id=ids["window"])).window),
-        ("window_checkpoint", next(one for one in checkpoints if one.label == "mine")),
         ("memory", memory),
         ("memory_revision", revisions.revisions[0]),
         ("wiki_page", (await caller.call("GetPage", subject_user_id=user, slug="fish")).page),

@@ -94,7 +94,7 @@ class FoldReceipt(Value):
     # The epoch that began with the break.
     epoch: int = 0
     # For a fold: "high_mark", "files", "cache_cold", "requested", "goal" or "prepared". Otherwise "updated", "pinned",
-    # "unpinned", "retracted" or "rolled_back".
+    # "unpinned", "retracted", "imported" or "rolled_back".
     reason: str = ""
     # Unset if the fold was not carried out.
     created_at: datetime | None = None
@@ -834,7 +834,7 @@ class Checkpoint(CheckpointBase):
     # `seq` of the newest message that the window had read; `step_count` is its number of steps.
     last_seq: int = 0
     step_count: int = 0
-    # Unset if no import wrote it.
+    # Never set: archives have no checkpoints.
     imported: Imported | None = None
 
     @classmethod

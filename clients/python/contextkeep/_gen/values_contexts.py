@@ -333,6 +333,8 @@ class RecalledItem(Value):
     # Ref of a newer passage that says the same thing with another value, or answers the same question later. The newer
     # passage comes first. Empty if there is none among the best 50 passages.
     superseded_by: str = ""
+    # As in ChatMessage.
+    is_imported: bool = False
 
     def __str__(self) -> str:
         return f"[{self.ref}] {self.role}: {self.text}"
@@ -355,6 +357,7 @@ class RecalledItem(Value):
             task_id=message.task_id,
             artifact_id=message.artifact_id,
             superseded_by=message.superseded_by,
+            is_imported=message.is_imported,
         )
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from contextkeep.adapters._threads import joined
 from contextkeep.client.aio.context import AsyncContextClient
 from contextkeep.client.sync.context import ContextClient
 from contextkeep.errors import ContextKeepError
+from contextkeep.inputs import MessageInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,37 @@ class FrameworkStore(Protocol):
         """Write the parts of a thread or session that are not stored here yet."""
 
 
+class _ImportedContexts:
+    """The contexts of a client, to which each message goes with `is_imported`: the other database names its author."""
+
+    def __init__(self, contexts: Any) -> None:
+        self._contexts = contexts
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._contexts, name)
+
+    def append(self, messages: Iterable[MessageInput], *places: Any, **fields: Any) -> Any:
+        return self._contexts.append([replace(message, is_imported=True) for message in messages], *places, **fields)
+
+    def send(self, message: MessageInput, *places: Any, **fields: Any) -> Any:
+        return self._contexts.send(replace(message, is_imported=True), *places, **fields)
+
+
+class _ImportingClient:
+    """A client whose messages are imported ones; adapters take it in place of the client."""
+
+    def __init__(self, client: AsyncContextClient | ContextClient) -> None:
+        self._client = client
+        self.contexts = _ImportedContexts(client.contexts)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+
+def _importing(client: Any) -> Any:
+    return _ImportingClient(client)
+
+
 @contextmanager
 def langgraph(url: str, client: ContextClient, *, subject_user_id: str = "") -> Iterator[FrameworkStore]:
     """Open the checkpoints of LangGraph's `PostgresSaver`, or of its `SqliteSaver`, for the block.
@@ -52,7 +84,7 @@ def langgraph(url: str, client: ContextClient, *, subject_user_id: str = "") -> 
     """
     from contextkeep.adapters.langgraph import ContextSaver
 
-    ours = ContextSaver(client, subject_user_id=subject_user_id)
+    ours = ContextSaver(_importing(client), subject_user_id=subject_user_id)
     if url.startswith(("postgres:", "postgresql:")):
         from langgraph.checkpoint.postgres import PostgresSaver
 
@@ -158,7 +190,7 @@ class _OpenAiAgents:
         self, rows: Callable[..., list[Any]], client: AsyncContextClient, run: Callable[[Any], Any], subject: str
     ) -> None:
         self._rows = rows
-        self._client = client
+        self._client = _importing(client)
         self._run = run
         self._subject = subject
 
@@ -206,7 +238,7 @@ class _GoogleAdk:
         from contextkeep.adapters.adk import ContextSessionService
 
         self._theirs = theirs
-        self._ours = ContextSessionService(client)
+        self._ours = ContextSessionService(_importing(client))
         self._run = run
         self._places: dict[str, dict[str, str]] = {}
 

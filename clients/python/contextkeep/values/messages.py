@@ -151,6 +151,7 @@ _OF_MOST: dict[str, Any] = {
     "tokens": 0,
     "task_id": "",
     "reference_task_ids": (),
+    "is_imported": False,
     "turn": "",
 }
 
@@ -195,6 +196,7 @@ class ChatMessage(_Late):
     tokens: int = 0  # what it takes of a model's context, about
     task_id: str = ""  # the task that it belongs to
     reference_task_ids: tuple[str, ...] = ()  # others that it is about
+    is_imported: bool = False  # an archive or another system names its author, and nothing confirms it
 
     turn: str = ""  # of a history's messages: those of the assistant with the same one are one answer of a model
 
@@ -228,6 +230,7 @@ class ChatMessage(_Late):
             draft.tokens = message.tokens
             draft.task_id = message.task_id
             draft.reference_task_ids = tuple(message.reference_task_ids)
+            draft.is_imported = message.is_imported
         elif message.message_id or message.agent_id:  # of a status
             draft.message_id = message.message_id
             draft.agent_id = message.agent_id

@@ -661,7 +661,7 @@ export interface FoldReceipt {
   epoch: number;
   /**
    * For a fold: "high_mark", "files", "cache_cold", "requested", "goal" or "prepared". Otherwise "updated", "pinned",
-   * "unpinned", "retracted" or "rolled_back".
+   * "unpinned", "retracted", "imported" or "rolled_back".
    */
   reason: string;
   /** Empty if the fold was not carried out. */
@@ -760,7 +760,7 @@ export interface Checkpoint {
   /** `seq` of the newest message that the window had read; `stepCount` is its number of steps. */
   lastSeq: bigint;
   stepCount: number;
-  /** Unset if no import wrote it. */
+  /** Never set: archives have no checkpoints. */
   imported?: Imported;
 }
 

@@ -338,6 +338,8 @@ export interface RecalledItem {
    * passage comes first. Empty if there is none among the best 50 passages.
    */
   supersededBy: string;
+  /** As in ChatMessage. */
+  isImported: boolean;
 }
 
 export function recalledItemOf(message: pb.RecalledItem): RecalledItem {
@@ -356,6 +358,7 @@ export function recalledItemOf(message: pb.RecalledItem): RecalledItem {
     taskId: message.taskId,
     artifactId: message.artifactId,
     supersededBy: message.supersededBy,
+    isImported: message.isImported,
   };
 }
 

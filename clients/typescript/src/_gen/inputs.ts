@@ -191,6 +191,8 @@ export interface MessageInput {
   taskId?: string;
   /** Up to 100 other tasks of its context to which the message refers. */
   referenceTaskIds?: string[];
+  /** The sender does not vouch for the author, since the message comes from another system: see ChatMessage.is_imported. */
+  isImported?: boolean;
 }
 
 export function messageInput(value: MessageInput, path: string): MessageInitShape<typeof messagePb.MessageInputSchema> {
@@ -206,6 +208,7 @@ export function messageInput(value: MessageInput, path: string): MessageInitShap
     session: value.session,
     taskId: value.taskId,
     referenceTaskIds: value.referenceTaskIds,
+    isImported: value.isImported,
   };
 }
 

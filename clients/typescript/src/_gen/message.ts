@@ -34,6 +34,11 @@ export interface ChatMessage {
    * same turn are one answer of a model. Empty: not known.
    */
   turn: string;
+  /**
+   * An archive or another system names the author of the message, and nothing confirms it. Windows quote its text as
+   * data, and their `spans` have the trust "imported". Only messages of a context have it.
+   */
+  isImported: boolean;
 }
 
 export function chatMessageOf(message: pb.ChatMessage): ChatMessage {
@@ -53,6 +58,7 @@ export function chatMessageOf(message: pb.ChatMessage): ChatMessage {
     taskId: message.taskId,
     referenceTaskIds: message.referenceTaskIds,
     turn: message.turn,
+    isImported: message.isImported,
   };
 }
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from context_service.packing.pure.state.task_state import OTHER_RULE, OTHER_USER, Entry
+from context_service.packing.pure.texts.quotation import Trust
 from context_service.windows.pure.config import FIRST_USER
 
 
@@ -22,6 +23,8 @@ def is_rule_author(speaker: str, *, authors: Sequence[str], speakers: Sequence[s
         speakers: The first speakers of each role in the context.
     """
     role, _, name = speaker.partition(" ")
+    if role == Trust.IMPORTED.value:  # an archive names the author, and nothing confirms it
+        return False
     if role in authors or name in authors:
         return True
     first = next((other for other in speakers if other.partition(" ")[0] == "user"), speaker)

@@ -32,7 +32,7 @@ from context_service.packing.pure.steps.forms import (
 from context_service.packing.pure.steps.grades import fit_step, mask_step
 from context_service.packing.pure.steps.step import Step, cut
 from context_service.packing.pure.steps.step_files import use_of_turn, with_files_of
-from context_service.packing.pure.texts.quotation import speaker_of
+from context_service.packing.pure.texts.quotation import role_in, speaker_of
 from context_service.packing.pure.texts.tallies import ToolUse, nodes_in, uses_of
 from context_service.packing.pure.texts.units import Unit, names_in, said_in, units_of
 from context_service.profiles.pure.profiles import Profile
@@ -262,7 +262,7 @@ def _prepare_step(
         tools=uses_of(step.turn.calls),
         entries=tuple(entries),
         role=step.turn.role,
-        speaker=step.speaker or speaker_of(step.turn.role, step.turn.name),
+        speaker=step.author,
         is_error=any(call.result is not None and call.result.is_error for call in step.turn.calls),
     )
 
@@ -281,7 +281,7 @@ def _attributed(entries: Sequence[Entry], message: Message, tools: Mapping[str, 
     if not entries:
         return entries
     speakers = {ref_of(message.seq, spoken_text.part): spoken_text.speaker for spoken_text in said_in(message, tools)}
-    otherwise = speaker_of(message.role, message.name)
+    otherwise = speaker_of(message.role, message.name, is_imported=message.is_imported)
     return [replace(entry, speaker=speakers.get(entry.ref, otherwise)) for entry in entries]
 
 
@@ -291,7 +291,7 @@ def _words_of(step: Step, speaker: str) -> str:
     For a user this is the whole text, with a note in place of each inline file. For an assistant it is the text, of
     which packs repeat the last after a fold. For other speakers it is empty.
     """
-    role = speaker.partition(" ")[0]
+    role = role_in(speaker)
     if role == "assistant":
         return "\n".join(part.text for part in step.turn.parts if part.text)
     if role != USER:

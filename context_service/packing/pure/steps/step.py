@@ -40,9 +40,11 @@ class Step:
         said_refs: The ref of each part of the turn, in order.
         call_refs: The ref of each call, by the id of the call.
         result_refs: The ref of the result of each call, by the id of the call.
-        speaker: The tool or the fork of a late result, which is shown as a user's turn; empty for all other steps. The
-            text of such a turn is quoted when it is rendered.
+        speaker: The tool or the fork of a late result, or the author whom an imported message names. Both are shown as
+            a user's turn, whose text is quoted when it is rendered. Empty for all other steps.
         note: A line above that quotation, or an empty text.
+        is_imported: The message, or the calls, come from an import. Turns of the assistant stay as they are, since
+            quotation marks in them would teach the model to write such marks; sources and summaries name the import.
     """
 
     seqs: list[int]
@@ -52,6 +54,12 @@ class Step:
     result_refs: dict[str, str] = field(default_factory=dict)
     speaker: str = ""
     note: str = ""
+    is_imported: bool = False
+
+    @property
+    def author(self) -> str:
+        """Who spoke, from `speaker_of`."""
+        return self.speaker or speaker_of(self.turn.role, self.turn.name, is_imported=self.is_imported)
 
     @property
     def is_open(self) -> bool:
@@ -154,12 +162,12 @@ class _Cutting:
             turn = Turn("assistant", message.name, parts)
             turn.calls = [Call(call, id=f"call_{message.seq}_{number}") for number, (call, _) in enumerate(calls)]
             call_refs = {tool_call.id: ref for tool_call, (_, ref) in zip(turn.calls, calls, strict=True)}
-            self.open, self._ids = Step(seqs, turn, said_refs, call_refs), [call.id for call, _ in calls]
+            step = Step(seqs, turn, said_refs, call_refs, is_imported=message.is_imported)
+            self.open, self._ids = step, [call.id for call, _ in calls]
             if not calls and not self.thinks:
                 self.close()
         elif parts:
-            role = message.role if message.role == "system" else "user"
-            self._put(Step([message.seq], Turn(role, message.name, parts), said_refs))
+            self._put(_spoken(message, parts, said_refs))
 
     def close(self) -> None:
         """Close the open step, and put the messages that came in the meantime after it.
@@ -193,7 +201,8 @@ class _Cutting:
             speaker, note = _late_result(message, result)
             files = [Part(file=file) for file in result.files]
             late = Turn("user", parts=[Part(text=text), *files])
-            self._put(Step([message.seq], late, [ref] * len(late.parts), speaker=speaker, note=note))
+            refs = [ref] * len(late.parts)
+            self._put(Step([message.seq], late, refs, speaker=speaker, note=note, is_imported=message.is_imported))
             return
         waiting[0].result = Result(text, result.is_error, result.files)
         self.open.result_refs[waiting[0].id] = ref
@@ -214,6 +223,15 @@ def _with_ref(part: Part, ref: str) -> Part:
     return part
 
 
+def _spoken(message: Message, parts: list[Part], refs: list[str]) -> Step:
+    """Return the step of a message that is not the assistant's; one of an import is a quotation in a user's turn."""
+    if message.is_imported:
+        speaker = speaker_of(message.role, message.name, is_imported=True)
+        return Step([message.seq], Turn("user", "", parts), refs, speaker=speaker, is_imported=True)
+    role = message.role if message.role == "system" else "user"
+    return Step([message.seq], Turn(role, message.name, parts), refs)
+
+
 def _late_result(message: Message, result: ToolResult) -> tuple[str, str]:
     """Return the speaker of a result that no call waits for, and a note on it.
 
@@ -222,5 +240,6 @@ def _late_result(message: Message, result: ToolResult) -> tuple[str, str]:
     if is_fork(result.tool_call_id):
         return speaker_of("fork", result.tool_call_id), ""
     of = f" of the call {result.tool_call_id}" if result.tool_call_id else ""
-    speaker = speaker_of("tool", message.name if message.role == "tool" else "")
+    name = message.name if message.role == "tool" else ""
+    speaker = speaker_of("tool", name, is_imported=message.is_imported)
     return speaker, f"[A result{of} that came late, or twice]"

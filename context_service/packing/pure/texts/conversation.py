@@ -17,7 +17,9 @@ from dataclasses import dataclass, replace
 from context_service.folding.pure.summaries import CONVERSATION, Scored, Summary
 from context_service.kernel.courtesies import only_greets, words_of
 from context_service.kernel.sentences import sentences_of
+from context_service.packing.pure.texts.quotation import NOTICE, is_quoted
 from context_service.packing.pure.texts.units import Unit
+from context_service.retrieval.pure.budget import quoted_lines
 from context_service.windows.pure.refs import refs_between
 from service_runtime.inputs.documents import check_wanted
 
@@ -27,7 +29,8 @@ TITLE = (
 )
 # The line above a message: its ref, its speaker, and perhaps what it answers or calls. Inherited messages have no ref.
 HEADING = re.compile(
-    r"\[(?:(?P<ref>m[0-9]+(?:/[0-9]+)?) )?(?P<who>(?:user|assistant)[^\]\[]{0,64}?)(?:, to \".*\"|, calls [^\]\[]*)?\]"
+    r"\[(?:(?P<ref>m[0-9]+(?:/[0-9]+)?) )?(?P<who>(?:imported )?(?:user|assistant)[^\]\[]{0,64}?)"
+    r"(?:, to \".*\"|, calls [^\]\[]*)?\]"
 )
 PASTE_TOKENS = 1_500  # a message with more tokens is a paste
 SHORT_WORDS = 12  # a message with fewer words is shown with the sentence that it answers
@@ -44,7 +47,7 @@ _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")  #
 _ASKS = re.compile("[?\uff1f\u061f\u055e\u1367\u2047]|(?<=[\u0370-\u03ff]);")  # Greek asks with a semicolon
 _MORE = re.compile(r"^\[… \d+ more(?:: [^\]]*)?\]$", re.MULTILINE)  # the note in a message that was cut before
 # The beginning of a line of a message that looks like the heading of another.
-_LIKE_HEADING = re.compile(r"^(?=\[(?:m[0-9]|user\b|assistant\b))", re.MULTILINE)
+_LIKE_HEADING = re.compile(r"^(?=\[(?:m[0-9]|imported\b|user\b|assistant\b))", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,12 +169,13 @@ def message_in(text: str, seq: int) -> str:
         text: The text of the block.
         seq: The `seq` of the message.
     """
-    lines, is_of_message = list[str](), False
+    lines, is_of_message, mark = list[str](), False, ""
     for line in text.split("\n"):
         if heading := HEADING.fullmatch(line):
             is_of_message = (heading["ref"] or "").partition("/")[0] == refs_between(seq, seq)
+            mark = "> " if is_quoted(heading["who"]) else ""
         elif is_of_message:
-            lines.append(line)
+            lines.append(line.removeprefix(mark))
     return "\n".join(lines)
 
 
@@ -187,6 +191,30 @@ def headed(ref: str, speaker: str, text: str, *, about: str = "") -> str:
     # No line of a message can pass for the heading of another.
     who = " ".join(filter(None, [ref, speaker.translate(NO_BRACKETS)]))
     return f"[{who}{about}]\n{_LIKE_HEADING.sub(' ', text)}"
+
+
+def is_quotation(text: str) -> bool:
+    """Return whether the words below a heading are data, since an archive names their author."""
+    heading = HEADING.fullmatch(text.partition("\n")[0])
+    return heading is not None and is_quoted(heading["who"])
+
+
+def shown(text: str) -> str:
+    """Return a message below its heading as a pack shows it: quoted if it is imported.
+
+    It is quoted after all cuts, so that no cut can remove the marks.
+    """
+    if not is_quotation(text):
+        return text
+    heading, _, body = text.partition("\n")
+    return f"{heading}\n{quoted_lines(body)}"
+
+
+def joined(title: str, messages: Sequence[Scored]) -> str:
+    """Return the text of a block: its title, the notice about quotations if it has some, and its messages."""
+    notice = NOTICE if any(is_quotation(message.unit.text) for message in messages) else ""
+    heads = [line for line in (title, notice) if line]
+    return "\n".join([*heads, *(shown(message.unit.text) for message in messages)])
 
 
 def cut(
@@ -218,7 +246,7 @@ class _Cutting:
     def __init__(self, zone: Sequence[Summary], room: int, count: Callable[[str], int]) -> None:
         self._before, self._count, self._room = zone, count, room
         self._messages = [(number, message) for number, block in enumerate(zone) for message in block.kept]
-        self._sizes = [count(message.unit.text) + 1 for _, message in self._messages]
+        self._sizes = [count(shown(message.unit.text)) + 1 for _, message in self._messages]
         self._tokens = count(TITLE) + sum(self._sizes)
         kinds = [message.unit.kind for _, message in self._messages]
         self._first = next((at for at, kind in enumerate(kinds) if kind != LEFT_OUT), 0)
@@ -260,7 +288,7 @@ class _Cutting:
         """Replace the body of the message at an index of the zone, unless the replacement is not shorter."""
         number, message = self._messages[at]
         text = f"{_heading_of(message.unit)}\n{body}"
-        size = self._count(text) + 1
+        size = self._count(shown(text)) + 1
         if size < self._sizes[at]:
             self._tokens -= self._sizes[at] - size
             self._messages[at] = number, replace(message, unit=replace(message.unit, kind=IN_PART, text=text))
@@ -411,7 +439,7 @@ def _body_of(unit: Unit) -> str:
 
 def _render(block: Summary, *, is_first: bool, cost: Callable[[str], int]) -> Summary:
     """Return a block with its text, which begins with the title in the first block of the zone."""
-    text = "\n".join([*([TITLE] if is_first else []), *(message.unit.text for message in block.kept)])
+    text = joined(TITLE if is_first else "", block.kept)
     return replace(block, text=text, tokens=cost(text))
 
 

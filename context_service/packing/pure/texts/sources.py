@@ -43,7 +43,7 @@ def of_step(turns: Sequence[Rendered], step: Step) -> list[Rendered]:
     The source of a text or a call is the speaker of the step; the source of a result is its tool.
     """
     turn = step.turn
-    speaker = step.speaker or speaker_of(turn.role, turn.name)
+    speaker = step.author
     refs = sorted({target.seq for ref in step.said_refs if (target := refs_of(ref))}) or [step.seqs[0]]
     own_source = Source(speaker, refs_between(refs[0], refs[-1]), trust_of(speaker).value)
     answered = [call for call in turn.calls if call.result is not None]
@@ -54,8 +54,8 @@ def of_step(turns: Sequence[Rendered], step: Step) -> list[Rendered]:
         if piece.is_result or piece.call_id:
             # None if an installed renderer made more results than the step has.
             call = next(calls, None) if piece.is_result else by_id.get(piece.call_id)
-            name = speaker_of("tool", call.call.name if call else "")
-            source = Source(name, step.result_refs.get(call.id, "") if call else "", Trust.TOOL.value)
+            name = speaker_of("tool", call.call.name if call else "", is_imported=step.is_imported)
+            source = Source(name, step.result_refs.get(call.id, "") if call else "", trust_of(name).value)
         results.append(piece._replace(sources=(source,)))
     return results
 
@@ -67,8 +67,8 @@ def of_text(text: str) -> tuple[Source, ...]:
     """
     line_sources = []
     lines = text.split("\n")
-    # The first block of the conversation zone has a title above its first heading; other blocks begin with a heading.
-    is_conversation = any(map(HEADING.fullmatch, lines[:2]))
+    # A title and the notice about quotations may stand above the first heading.
+    is_conversation = any(map(HEADING.fullmatch, lines[:3]))
     sources = _of_conversation(lines) if is_conversation else _of_lines(lines)
     for source, group in groupby(enumerate(sources, 1), key=lambda line: line[1]):
         numbers = [number for number, _ in group]

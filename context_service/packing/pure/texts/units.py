@@ -87,16 +87,17 @@ def said_in(message: Message, tools: Mapping[str, str] = _NO_TOOLS) -> Iterator[
         tools: The names of the tools whose results the message has, by the refs of the results. A result that is not
             in it gets the name of the message, if the message is a tool's.
     """
-    speaker = speaker_of(message.role, message.name)
+    is_imported = message.is_imported
+    speaker = speaker_of(message.role, message.name, is_imported=is_imported)
     of_message = message.name if message.role == "tool" else ""
     if message.role == "tool":
-        speaker = speaker_of("tool", tools.get(ref_of(message.seq, 0), of_message))
+        speaker = speaker_of("tool", tools.get(ref_of(message.seq, 0), of_message), is_imported=is_imported)
     if message.content:
         yield SpokenText(message.role, message.content, 0, speaker=speaker)
     for number, part in enumerate(message.parts, 1):
         if part.tool_result:
             text = result_text(part.tool_result.content_json)
-            by = speaker_of("tool", tools.get(ref_of(message.seq, number), of_message))
+            by = speaker_of("tool", tools.get(ref_of(message.seq, number), of_message), is_imported=is_imported)
             yield SpokenText("tool", text, number, part.tool_result.is_error, speaker=by)
         elif part.text:
             yield SpokenText(message.role, part.text, number, speaker=speaker)

@@ -325,7 +325,7 @@ class RecallFilter(_message.Message):
     def __init__(self, roles: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., authors: _Optional[_Iterable[str]] = ..., said_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., said_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seq_from: _Optional[int] = ..., seq_to: _Optional[int] = ..., task_ids: _Optional[_Iterable[str]] = ..., entity_node_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RecalledItem(_message.Message):
-    __slots__ = ("ref", "kind", "seq", "message_id", "role", "name", "said_at", "text", "tokens", "score", "features", "task_id", "artifact_id", "superseded_by")
+    __slots__ = ("ref", "kind", "seq", "message_id", "role", "name", "said_at", "text", "tokens", "score", "features", "task_id", "artifact_id", "superseded_by", "is_imported")
     class FeaturesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -347,6 +347,7 @@ class RecalledItem(_message.Message):
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
     ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
     SUPERSEDED_BY_FIELD_NUMBER: _ClassVar[int]
+    IS_IMPORTED_FIELD_NUMBER: _ClassVar[int]
     ref: str
     kind: str
     seq: int
@@ -361,7 +362,8 @@ class RecalledItem(_message.Message):
     task_id: str
     artifact_id: str
     superseded_by: str
-    def __init__(self, ref: _Optional[str] = ..., kind: _Optional[str] = ..., seq: _Optional[int] = ..., message_id: _Optional[str] = ..., role: _Optional[str] = ..., name: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., tokens: _Optional[int] = ..., score: _Optional[float] = ..., features: _Optional[_Mapping[str, float]] = ..., task_id: _Optional[str] = ..., artifact_id: _Optional[str] = ..., superseded_by: _Optional[str] = ...) -> None: ...
+    is_imported: bool
+    def __init__(self, ref: _Optional[str] = ..., kind: _Optional[str] = ..., seq: _Optional[int] = ..., message_id: _Optional[str] = ..., role: _Optional[str] = ..., name: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., tokens: _Optional[int] = ..., score: _Optional[float] = ..., features: _Optional[_Mapping[str, float]] = ..., task_id: _Optional[str] = ..., artifact_id: _Optional[str] = ..., superseded_by: _Optional[str] = ..., is_imported: _Optional[bool] = ...) -> None: ...
 
 class Recalled(_message.Message):
     __slots__ = ("items", "prompt_text", "tokens", "left_out_count", "error", "by_meaning", "irrelevant_count")

@@ -11,7 +11,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ChatMessage(_message.Message):
-    __slots__ = ("role", "content", "node_id", "created_at", "name", "parts", "metadata_json", "message_id", "seq", "agent_id", "said_at", "tokens", "task_id", "reference_task_ids", "turn")
+    __slots__ = ("role", "content", "node_id", "created_at", "name", "parts", "metadata_json", "message_id", "seq", "agent_id", "said_at", "tokens", "task_id", "reference_task_ids", "turn", "is_imported")
     ROLE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -27,6 +27,7 @@ class ChatMessage(_message.Message):
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
     REFERENCE_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
     TURN_FIELD_NUMBER: _ClassVar[int]
+    IS_IMPORTED_FIELD_NUMBER: _ClassVar[int]
     role: str
     content: str
     node_id: str
@@ -42,10 +43,11 @@ class ChatMessage(_message.Message):
     task_id: str
     reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
     turn: str
-    def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., node_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., name: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., message_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_id: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tokens: _Optional[int] = ..., task_id: _Optional[str] = ..., reference_task_ids: _Optional[_Iterable[str]] = ..., turn: _Optional[str] = ...) -> None: ...
+    is_imported: bool
+    def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., node_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., name: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., message_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_id: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tokens: _Optional[int] = ..., task_id: _Optional[str] = ..., reference_task_ids: _Optional[_Iterable[str]] = ..., turn: _Optional[str] = ..., is_imported: _Optional[bool] = ...) -> None: ...
 
 class MessageInput(_message.Message):
-    __slots__ = ("message_id", "role", "content", "parts", "name", "agent_id", "metadata_json", "said_at", "session", "task_id", "reference_task_ids")
+    __slots__ = ("message_id", "role", "content", "parts", "name", "agent_id", "metadata_json", "said_at", "session", "task_id", "reference_task_ids", "is_imported")
     MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -57,6 +59,7 @@ class MessageInput(_message.Message):
     SESSION_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
     REFERENCE_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
+    IS_IMPORTED_FIELD_NUMBER: _ClassVar[int]
     message_id: str
     role: str
     content: str
@@ -68,7 +71,8 @@ class MessageInput(_message.Message):
     session: str
     task_id: str
     reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, message_id: _Optional[str] = ..., role: _Optional[str] = ..., content: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., name: _Optional[str] = ..., agent_id: _Optional[str] = ..., metadata_json: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., session: _Optional[str] = ..., task_id: _Optional[str] = ..., reference_task_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    is_imported: bool
+    def __init__(self, message_id: _Optional[str] = ..., role: _Optional[str] = ..., content: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., name: _Optional[str] = ..., agent_id: _Optional[str] = ..., metadata_json: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., session: _Optional[str] = ..., task_id: _Optional[str] = ..., reference_task_ids: _Optional[_Iterable[str]] = ..., is_imported: _Optional[bool] = ...) -> None: ...
 
 class Imported(_message.Message):
     __slots__ = ("import_id", "imported_by", "imported_at", "claimed_authors")
