@@ -83,7 +83,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         windows = await windows_of(
             deps, messaging, recalling, stack, callers, RememberedLessons(memories_of(deps)), setting_rules
         )
-        memories, remembering = await open_memories(deps, stack)
+        memories, remembering = await open_memories(deps, stack, setting_rules)
         await keep_learning(deps, stack, memories_of(deps), remembering, setting_rules)
         summaries = summaries_of(deps)
         wiki = await open_wiki(deps, stack)

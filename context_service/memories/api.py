@@ -23,6 +23,7 @@ from context_service.memories.model import (
 from context_service.memories.rules.consolidate import Consolidating
 from context_service.memories.rules.memories import Memories
 from context_service.memories.rules.recall import SENTENCES_DEFAULT, STATEMENT_TOKENS_DEFAULT, MemoryRecalling
+from context_service.memories.rules.written_reflection import WrittenReflection
 from contextkeep.context.v1 import memories_pb2 as pb
 from contextkeep.context.v1 import memories_pb2_grpc
 from contextkeep.errors import InvalidArgument
@@ -52,8 +53,15 @@ _STATES = {
 class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
     """Answers the RPCs of `Memories`."""
 
-    def __init__(self, memories: Memories, remembering: MemoryRecalling, consolidating: Consolidating) -> None:
+    def __init__(
+        self,
+        memories: Memories,
+        remembering: MemoryRecalling,
+        consolidating: Consolidating,
+        writing: WrittenReflection | None,
+    ) -> None:
         self._memories = memories
+        self._writing = writing
         self._remembering = remembering
         self._consolidating = consolidating
 
@@ -112,11 +120,11 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
             limit=request.limit if request.HasField("limit") else SENTENCES_DEFAULT,
             which=_filter(request.filter),
         )
-        reflected = await self._remembering.reflect(
-            query,
-            tokens_max=request.tokens_max if request.HasField("tokens_max") else STATEMENT_TOKENS_DEFAULT,
-            principal=somebody_of(request.subject_user_id),
-        )
+        principal = somebody_of(request.subject_user_id)
+        tokens_max = request.tokens_max if request.HasField("tokens_max") else STATEMENT_TOKENS_DEFAULT
+        reflected = await self._remembering.reflect(query, tokens_max=tokens_max, principal=principal)
+        if self._writing:
+            reflected = await self._writing.write(query, reflected, tokens_max=tokens_max, principal=principal)
         return copied(
             pb.ReflectMemoriesResponse,
             reflected,

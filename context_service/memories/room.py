@@ -5,13 +5,16 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from functools import partial
 
+from context_service.context_settings.room import ContextSettings
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
+from context_service.kernel.llm.budget import TokenBudget
 from context_service.memories.api import MemoriesServicer
 from context_service.memories.rules.consolidate import Consolidating
 from context_service.memories.rules.expiry import MemoryExpiry
 from context_service.memories.rules.memories import Memories
 from context_service.memories.rules.model_use import readable_by_models
 from context_service.memories.rules.recall import SENTENCES_DEFAULT, MemoryRecalling
+from context_service.memories.rules.written_reflection import WrittenReflection
 from context_service.memories.store.memories import MemoryRows
 from context_service.memories.store.passages import memory_source
 from context_service.retrieval.model import MEMORY
@@ -44,7 +47,9 @@ def memories_of(deps: Dependencies) -> Memories:
     return Memories(deps.database, rows, deps.passages, requests=REQUESTS, count=count)
 
 
-async def open_memories(deps: Dependencies, stack: AsyncExitStack) -> tuple[Room[MemoriesServicer], MemoryRecalling]:
+async def open_memories(
+    deps: Dependencies, stack: AsyncExitStack, settings: ContextSettings
+) -> tuple[Room[MemoriesServicer], MemoryRecalling]:
     """Begin to embed memories and to delete expired ones; return the servicer, and the rules that recall memories."""
     await keep_making_passage_vectors(deps, MEMORY, stack)
     rows, memories = memory_rows_of(deps), memories_of(deps)
@@ -52,7 +57,11 @@ async def open_memories(deps: Dependencies, stack: AsyncExitStack) -> tuple[Room
     await stack.enter_async_context(background.keeping(partial(expiry.keep_deleting, deps.settings.sweep_interval_s)))
     recalling = MemoryRecalling(deps.database, rows, deps.passages, meaning=meaning_of(deps), count=deps.tokens.count)
     consolidating = Consolidating(deps.database, rows, memories, requests=REQUESTS)
-    servicer = MemoriesServicer(memories, recalling, consolidating)
+    writing = None
+    if deps.chat:
+        budget = TokenBudget(deps.database, deps.settings.llm_tokens_per_day_max)
+        writing = WrittenReflection(deps.chat, settings=settings, budget=budget, tokens=deps.tokens)
+    servicer = MemoriesServicer(memories, recalling, consolidating, writing)
     service = Service(
         full_name="contextkeep.context.v1.Memories",
         add=partial(add_MemoriesServicer_to_server, servicer),

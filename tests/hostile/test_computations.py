@@ -143,7 +143,10 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "the text about a user: 1,000 memories, 2,000 messages, 512 KiB": (
         "context_service.summaries.rules.user_context:UserContexts.read",
     ),
-    "memories that a reflection rests on": ("context_service.memories.rules.recall:MemoryRecalling.reflect",),
+    "memories that a reflection rests on": (
+        "context_service.memories.rules.recall:MemoryRecalling.reflect",
+        "context_service.memories.rules.written_reflection:WrittenReflection.write",
+    ),
     "arguments and answers of a tool: a message of 4 MiB": (
         "context_service.mcp.answers:plain",
         "context_service.mcp.answers:shortened",

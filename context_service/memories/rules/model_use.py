@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from uuid import UUID
 
-from context_service.context_settings.room import ContextSettings
+from context_service.context_settings.room import OFF, ContextSettings
 from context_service.memories.model import Memory
 from service_runtime.rpc.principal import Principal
 
@@ -20,8 +20,11 @@ async def readable_by_models(
 ) -> list[Memory]:
     """Return those of a user's memories that a model may read.
 
-    A context that is gone, or that the caller does not see, allows nothing.
+    A context that is gone, or that the caller does not see, allows nothing. The settings of the tenant and of the app
+    of a memory decide, too.
     """
+    off = {app_id for app_id in {memory.app_id for memory in memories} if await _is_off(app_id, settings, principal)}
+    memories = [memory for memory in memories if memory.app_id not in off]
     of_memories = [_contexts_of(memory) for memory in memories]
     context_ids = set().union(*of_memories)
     refused = {
@@ -30,6 +33,12 @@ async def readable_by_models(
         if not await settings.may_use_models(context_id, principal=principal.without_admin())
     }
     return [memory for memory, contexts in zip(memories, of_memories, strict=True) if not contexts & refused]
+
+
+async def _is_off(app_id: str, settings: ContextSettings, principal: Principal) -> bool:
+    """Return whether the settings of the tenant and of an app keep texts from models."""
+    _, models, *_ = await settings.applying(app_id, "", principal=principal)
+    return models == OFF
 
 
 def _contexts_of(memory: Memory) -> set[UUID]:

@@ -45,6 +45,7 @@ from context_service.query.rules.fan_out import ProviderCall as Part
 from context_service.query.rules.meaning import HitsByMeaning
 from context_service.query.rules.policies import Policies
 from context_service.query.rules.reranking import HitReranking, refused_contexts
+from context_service.retrieval.pure.citations import NotGrounded
 from contextkeep.errors import ContextKeepError, DeadlineExceeded, InvalidArgument, Overloaded, Unavailable
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc import calls
@@ -345,7 +346,7 @@ class ContextQueries:
                 return await beside_the_loop(
                     size_bytes, model_answers.grounded_answer, text, question.query, shown_hits
                 )
-            except (ChatFailed, model_answers.NotGrounded) as error:
+            except (ChatFailed, NotGrounded) as error:
                 reason = str(error)
         answer = await beside_the_loop(size_bytes, quotations.answer, question.query, shown_hits, question.parts)
         return replace(answer, reason=reason)

@@ -19,6 +19,7 @@ from context_service.query.model import Hit
 from context_service.query.pure import model_answers
 from context_service.query.pure.fusion import Candidate, Fused
 from context_service.query.pure.quotations import NOTHING
+from context_service.retrieval.pure.citations import NotGrounded
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import opened
 from tests.context_service.query.conftest import Asker, World, over_grpc, over_mcp
@@ -60,7 +61,7 @@ def test_what_is_cited_is_numbered_anew_in_the_order_in_which_it_is_cited():
     ],
 )
 def test_what_a_model_invents_is_not_used(text: str, why: str):
-    with pytest.raises(model_answers.NotGrounded, match=why):
+    with pytest.raises(NotGrounded, match=why):
         model_answers.grounded_answer(text, QUESTION, HITS)
 
 

@@ -217,7 +217,8 @@ class Reflection(Value):
     memory_ids: tuple[str, ...] = ()
     # Ids of matching memories that are superseded.
     superseded_ids: tuple[str, ...] = ()
-    # "extractive": every sentence is copied from a memory.
+    # "extractive": every sentence is copied from a memory. "model": the model of LLM_URL wrote each line from memories
+    # in `memory_ids`.
     method: str = ""
     # "words", or "words and meaning".
     mode: str = ""

@@ -146,7 +146,10 @@ export interface Reflection {
   memoryIds: string[];
   /** Ids of matching memories that are superseded. */
   supersededIds: string[];
-  /** "extractive": every sentence is copied from a memory. */
+  /**
+   * "extractive": every sentence is copied from a memory. "model": the model of LLM_URL wrote each line from memories in
+   * `memoryIds`.
+   */
   method: string;
   /** "words", or "words and meaning". */
   mode: string;

@@ -663,7 +663,8 @@ export type ReflectMemoriesResponse = Message<"contextkeep.context.v1.ReflectMem
   supersededIds: string[];
 
   /**
-   * "extractive": every sentence is copied from a memory.
+   * "extractive": every sentence is copied from a memory. "model": the model of LLM_URL wrote each line from memories in
+   * `memory_ids`.
    *
    * @generated from field: string method = 4;
    */
