@@ -37,7 +37,7 @@ _PLAIN = str.maketrans("\u2019\u2018\u02bc\u201c\u201d\u201e\u00a0", "'''\"\"\" 
 _WORD_OF_RULE = re.compile(r"\{([a-z_]+)\}")
 _LEADS_IN = re.compile(r":\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*\u2022]|\d{1,2}[.)])\s")
-_ASIAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_LAST_PART = re.compile("(?:^|[,\u3001\uff0c])[^,\u3001\uff0c]*$")
 
 _NOT_MEANT, _NOT_SAID, _QUOTED = guard("not_meant"), guard("not_said"), guard("quoted")
 _QUESTION, _ASKING, _POINTS, _IDIOM = guard("question"), guard("asking"), guard("points"), guard("idiom")
@@ -156,9 +156,9 @@ def _of_sentence(sentence: str) -> Iterator[tuple[StatementKind, str]]:
     clauses = [clause.strip(" ,;\u3001\uff0c") for clause in _SPLIT.split(_FILLER.sub("", text))]
     if _QUESTION.search(text):
         asking = [at for at, clause in enumerate(clauses) if _ASKING.search(clause)]
-        if not asking and not _ASIAN.search(text):
-            return
-        clauses = clauses[: asking[0]] if asking else []
+        if not asking:  # the part after the last comma asks
+            clauses = _SPLIT.split(_FILLER.sub("", _LAST_PART.sub("", text)))
+        clauses = clauses[: asking[0]] if asking else clauses
     for clause in clauses:
         own = _FILLER.sub("", clause).rstrip(" .!,;\u3002\uff01\u061f?\u2013-")
         if not CLAUSE_CHARS_MIN <= len(own) <= CLAUSE_CHARS_MAX or _POINTS.search(own) or _IDIOM.search(own):
