@@ -59,8 +59,9 @@ class SearchRoots:
 class ProviderQuery:
     """The query that a provider gets.
 
-    Hits outside of `scopes` or of the times are dropped from every answer. A provider that can should filter by itself,
-    so that other hits take their places.
+    Hits outside of `scopes` or of the times are dropped from every answer. So are hits whose `metadata` differ, unless
+    `ProviderInfo.filters_metadata` is set. A provider that can should filter by itself, so that other hits take their
+    places.
     """
 
     query: str
@@ -72,6 +73,7 @@ class ProviderQuery:
     context_ids: tuple[UUID, ...] = ()  # the contexts to search, from the request's `context_ids`
     node_ids: tuple[UUID, ...] = ()  # the nodes to search, from the option `workspace.node_ids`
     memory_mode: MemoryMode | None = None  # from the option `memory.query_mode`; None means the default
+    metadata: Mapping[str, object] = field(default_factory=dict)  # values that hits must have; empty sets no condition
     is_second_pass: bool = False  # whether this is the second pass of a deep query, with words of the best hits
     agent_id: str = ""  # the agent that asks; empty if there is none
     # Providers that the policy forbids or disables; their hits must not be in answers of other providers either.

@@ -36,7 +36,7 @@ UNTAKEN = {
     "ReflectMemories.filter.holding_only",
     *(
         f"RunSourceTest.question.{name}"
-        for name in ("expand_refs", "explain", "score_min", "time_from", "time_to", "tokens_max")
+        for name in ("expand_refs", "explain", "metadata_json", "score_min", "time_from", "time_to", "tokens_max")
     ),
     # No update changes them.
     *(

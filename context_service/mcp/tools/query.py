@@ -68,6 +68,7 @@ _OF_EACH = {
     "time_from": _time("Only hits of this time or later."),
     "time_to": _time("Only hits before this time."),
     "explain": Argument(description="Also return the hits of each provider, and why some were left out."),
+    "metadata": Argument(path="metadata_json", description="Only hits whose metadata have these values."),
     "score_min": Argument(type=float | None, description="Only hits with this score or a higher one, 0 to 1."),
     "expand_refs": Argument(
         description="Also return the whole text of up to 20 hits of earlier answers, by their refs."

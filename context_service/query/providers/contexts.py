@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from context_service.contexts.model import Context
+import orjson
+
+from context_service.contexts.model import Context, ContextFilter
 from context_service.contexts.pure.refs import place_of
 from context_service.contexts.room import (
     ArtifactRows,
@@ -20,6 +22,7 @@ from context_service.contexts.room import (
 from context_service.kernel.parts import Part
 from context_service.query.model import CONTEXT, with_words_only
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
+from context_service.query.pure.hit_checks import has_value
 from context_service.retrieval.pure.part_texts import part_text
 from contextkeep.errors import ContextNotFound, InvalidArgument
 from service_runtime.rpc.principal import Principal
@@ -44,7 +47,7 @@ class Contexts:
         finding: Searches the contexts of a user.
     """
 
-    info = ProviderInfo(id=CONTEXT, family=CONTEXT, display_name="Contexts", is_default=False)
+    info = ProviderInfo(id=CONTEXT, family=CONTEXT, display_name="Contexts", is_default=False, filters_metadata=True)
 
     def __init__(self, log: Log, artifacts: ArtifactRows, recalling: Recalling, finding: ContextsFinding) -> None:
         self._log = log
@@ -66,6 +69,9 @@ class Contexts:
             if context is None:
                 left_out.append(f"CONTEXT_NOT_FOUND: {context_id}")
                 missing += 1
+                continue
+            if not _has_metadata(context, request):
+                left_out.append(f"{context_id} has other metadata")
                 continue
             scope = QueryScope.PERSONAL if context.owner_user_id else QueryScope.TEAM
             if scope not in request.scopes:
@@ -110,6 +116,7 @@ class Contexts:
             text=request.query,
             limit=request.limit,
             passages_max=_PASSAGES_MAX,
+            contexts=ContextFilter(metadata_contains_json=orjson.dumps(request.metadata).decode()),
             passages=Filter(said_from=request.time_from, said_to=request.time_to),
         )
         search = await self._finding.find(question, principal=principal)
@@ -173,6 +180,14 @@ class Contexts:
                 as_of=message.said_at,
             )
         return None
+
+
+def _has_metadata(context: Context, request: ProviderQuery) -> bool:
+    """Say whether a context has the metadata that a query wants."""
+    if not request.metadata:
+        return True
+    metadata = orjson.loads(context.metadata_json or "{}")
+    return all(has_value(metadata, name, value) for name, value in request.metadata.items())
 
 
 def _texts(parts: Sequence[Part]) -> list[str]:

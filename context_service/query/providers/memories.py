@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from uuid import UUID
 
+import orjson
+
 from context_service.memories.model import LIMIT_MAX, Memory, MemoryFilter, ReflectedMemories
 from context_service.memories.model import MemoryQuery as MemoriesAsked
 from context_service.memories.room import SENTENCES_DEFAULT, MemoryRecalling
@@ -25,7 +27,13 @@ class UserMemories:
         remembering: Finds memories that answer a question.
     """
 
-    info = ProviderInfo(id=MEMORY, family=MEMORY, display_name="Memories", scopes=frozenset({QueryScope.PERSONAL}))
+    info = ProviderInfo(
+        id=MEMORY,
+        family=MEMORY,
+        display_name="Memories",
+        scopes=frozenset({QueryScope.PERSONAL}),
+        filters_metadata=True,
+    )
 
     def __init__(self, remembering: MemoryRecalling) -> None:
         self._remembering = remembering
@@ -35,7 +43,11 @@ class UserMemories:
         mode = request.memory_mode or MemoryMode.REFLECT
         if not principal.user_id:
             return without_user(_TARGET, mode=mode.name)
-        which = MemoryFilter(happened_from=request.time_from, happened_to=request.time_to)
+        which = MemoryFilter(
+            happened_from=request.time_from,
+            happened_to=request.time_to,
+            metadata_contains_json=orjson.dumps(request.metadata).decode() if request.metadata else "",
+        )
         if mode is MemoryMode.RECALL:
             of = MemoriesAsked(query=request.query, limit=min(request.limit, LIMIT_MAX), which=which)
             results = await self._remembering.recall(of, principal=principal)

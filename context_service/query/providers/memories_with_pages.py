@@ -49,7 +49,7 @@ class MemoriesWithPages:
         """Return memories, each followed by the pages that cite it."""
         answer = await self._memories.search(request, principal)
         memory_ids = list(dict.fromkeys(memory_id for hit in answer.hits for memory_id in _ids(hit)))
-        if not memory_ids or WIKI in request.refused_ids:
+        if not memory_ids or request.metadata or WIKI in request.refused_ids:  # pages have no metadata of a writer
             return answer
         try:
             with _within(min(_WAITED_S_MAX, _SHARE * remaining_s())):

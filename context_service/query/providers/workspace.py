@@ -39,7 +39,7 @@ class Workspace:
         depth_max: How many levels below a node are searched.
     """
 
-    info = ProviderInfo(id=WORKSPACE, family=WORKSPACE, display_name="Workspace files")
+    info = ProviderInfo(id=WORKSPACE, family=WORKSPACE, display_name="Workspace files", filters_metadata=True)
 
     def __init__(self, records: RecordQuotes, graph: EntityGraph, *, depth_max: int) -> None:
         self._records = records
@@ -55,7 +55,7 @@ class Workspace:
         if isinstance(where, Answered):
             return where
         deep: list[RecordQuote] = []
-        if where.node_ids:
+        if where.node_ids and not request.metadata:  # passages do not know the metadata of their records
             deep = await self._records.in_passages(
                 request.query, where.node_ids, limit=request.limit, principal=principal
             )
@@ -181,6 +181,7 @@ def _where_json(request: ProviderQuery, principal: Principal) -> str:
         conditions.append({"owner_user_id": principal.user_id})
     elif request.scopes == {QueryScope.TEAM} and principal.user_id:
         conditions.append({"owner_user_id": {"$ne": principal.user_id}})
+    conditions += [{f"metadata.{name}": value} for name, value in request.metadata.items()]
     return orjson.dumps({"$and": conditions}).decode() if conditions else ""
 
 

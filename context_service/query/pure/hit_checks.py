@@ -87,7 +87,8 @@ def checked_answer(answer: object, request: ProviderQuery, *, now: datetime) -> 
     if wrong:
         reasons.append(f"{wrong} that were no hits, or twice there, are left out")
     if outside:
-        reasons.append(f"{outside} of another scope or time are left out")
+        what = "scope, time or metadata" if request.metadata else "scope or time"
+        reasons.append(f"{outside} of another {what} are left out")
     cut = len(answer.hits) - len(hits) - wrong - outside
     if cut and len(answer.hits) > request.limit:
         reasons.append(f"cut to {len(hits)} of {len(answer.hits)} hits")
@@ -214,8 +215,13 @@ def _is_outdated(as_of: datetime | None, ttl_s: object, now: datetime) -> bool:
 
 
 def _is_wanted(hit: Hit, request: ProviderQuery) -> bool:
-    """Say whether a hit is in a scope and a time that the query wants; a hit without a time is in no range of times."""
+    """Say whether a hit has a scope, a time and metadata that the query wants.
+
+    A hit without a time is in no range of times.
+    """
     if hit.scope not in request.scopes:
+        return False
+    if any(not has_value(hit.metadata, name, value) for name, value in request.metadata.items()):
         return False
     if request.time_from is None and request.time_to is None:
         return True
@@ -224,6 +230,12 @@ def _is_wanted(hit: Hit, request: ProviderQuery) -> bool:
     return (request.time_from is None or hit.as_of >= request.time_from) and (
         request.time_to is None or hit.as_of < request.time_to
     )
+
+
+def has_value(metadata: Mapping[str, object], name: str, value: object) -> bool:
+    """Say whether metadata have a value; 1 is 1.0, but not true."""
+    found = metadata.get(name)
+    return found == value and isinstance(found, bool) == isinstance(value, bool)
 
 
 def _type_of(value: object) -> str:

@@ -27,6 +27,9 @@ class ProviderInfo:
     scopes: frozenset[QueryScope] = BOTH  # the scopes that its hits may have
     is_default: bool = True  # whether it is asked if a query selects no providers
     deadline_s: float | None = None  # for quick and deep queries; None means 2.5 s, or 8 s for a deep query
+    # Whether it leaves out hits that lack `ProviderQuery.metadata` by itself. Otherwise the service compares the
+    # metadata of its hits, and asks it for more of them.
+    filters_metadata: bool = False
 
 
 @runtime_checkable

@@ -23,6 +23,7 @@ from context_service.query.pure.policy import Policy, Ruled
 from context_service.query.pure.provider_table import ProviderEntry, Providers
 from context_service.query.pure.question_parts import QuestionPart, parts_of
 from contextkeep.errors import InvalidArgument, LimitExceeded, ProviderNotAllowed
+from service_runtime.inputs.documents import parse_object
 from service_runtime.values.checks import check_at_most, check_between, check_count, check_text
 
 QUERY_CHARS_MAX = 8_000
@@ -30,7 +31,9 @@ LIMIT_DEFAULT, LIMIT_MAX = 20, 50
 TOKENS_MAX = 100_000
 REFS_MAX = 20  # the most refs that one query expands
 REF_CHARS_MAX = 400
+METADATA_BYTES_MAX, METADATA_NAMES_MAX = 2 * 1024, 20
 
+_NESTING_MAX = 10  # of JSON, which is refused by its types afterwards
 _SHOWN_CHARS = 80  # an error shows at most this many characters of an unknown name
 
 
@@ -91,11 +94,34 @@ class QueryRequest:
     agent_id: str = ""  # the agent that asks; empty means the agent of the key, if it has one
     expand_refs: tuple[str, ...] = ()
     score_min: float | None = None  # None means the default of the mode
+    metadata_json: str = ""  # values that the metadata of hits must have; empty sets no condition
 
     @property
     def parts(self) -> tuple[QuestionPart, ...]:
         """The things that a deep query asks for, each by itself; empty if it asks for one."""
         return parts_of(self.query) if self.depth is Depth.DEEP else ()
+
+    @property
+    def metadata(self) -> Mapping[str, object]:
+        """The values that the metadata of hits must have.
+
+        Raises:
+            InvalidArgument: `metadata_json` is no JSON object of texts, numbers and booleans.
+            LimitExceeded: it is too large.
+        """
+        if not self.metadata_json:
+            return {}
+        metadata = parse_object(
+            "metadata_json", self.metadata_json, size_bytes_max=METADATA_BYTES_MAX, nesting_max=_NESTING_MAX
+        )
+        check_count("metadata_json", len(metadata), METADATA_NAMES_MAX)
+        for name, value in metadata.items():
+            field = f"metadata_json.{name[:_SHOWN_CHARS]}"
+            if not name or "." in name:
+                raise InvalidArgument(f"{field}: a name must not be empty or have a dot", field=field)
+            if not isinstance(value, str | int | float | bool):
+                raise InvalidArgument(f"{field} must be a text, a number or a boolean", field=field)
+        return metadata
 
     def check(self) -> None:
         """Check the request.
@@ -114,6 +140,7 @@ class QueryRequest:
             raise InvalidArgument(f"tokens_max must be 0 or more (got {self.tokens_max})", field="tokens_max")
         if self.time_from and self.time_to and self.time_from >= self.time_to:
             raise InvalidArgument("time_to must be later than time_from", field="time_to")
+        _ = self.metadata
         selection = self.selection or Selection()
         check_at_most("tokens_max", self.tokens_max, TOKENS_MAX)
         for field, count, count_max in (

@@ -63,6 +63,7 @@ _SCORING = 0.9
 _POLICY = " policy"
 # The share of the remaining time for reading the policy, which also never takes longer than a quick provider may.
 _POLICY_SHARE = 0.5
+_MORE_TO_FILTER = 4  # times as many hits are asked for where some are dropped for their metadata
 _DEEPER_HITS = 3  # the second pass of a deep query also asks for words of this many best hits
 _STREAM_S = 60.0  # the time of a stream without a deadline, which is the longest time that a call may take
 _SECOND_PASS_S_MIN = 0.05  # a provider with less time left is not asked a second time
@@ -481,7 +482,7 @@ class ContextQueries:
             deadline_s = max(min(own_s, call_ends_at - now), 0.001)
             if deadline_s not in calls_of:
                 calls_of[deadline_s] = _part_of(current_call.get(), now + deadline_s)
-            search = partial(self._search, entry, request, principal, calls_of[deadline_s])
+            search = partial(self._search, entry, _query_of(entry, request), principal, calls_of[deadline_s])
             parts[entry.info.id] = Part(provider_id=entry.info.id, deadline_s=deadline_s, search=search)
         by_id = {entry.info.id: entry for entry in entries}
         progress: dict[str, ProviderProgress] = {}
@@ -495,7 +496,8 @@ class ContextQueries:
                 tell(progress[provider_id])
 
             async def check(provider_id: str, outcome: ProviderResult, size_bytes: int) -> None:
-                tell_of(provider_id, outcome, await beside_the_loop(size_bytes, _check_answer, outcome, request))
+                wanted = _wanted_of(by_id[provider_id], request)
+                tell_of(provider_id, outcome, await beside_the_loop(size_bytes, _check_answer, outcome, wanted))
 
             def ended(provider_id: str, outcome: ProviderResult) -> None:
                 """Check the answer of a provider and report it, in a task of its own if the answer is large.
@@ -507,7 +509,8 @@ class ContextQueries:
                     calls.end_turn()
                 size_bytes = _checking_bytes(outcome)
                 if size_bytes <= _CHECKED_AT_ONCE_BYTES:
-                    tell_of(provider_id, outcome, _check_answer(outcome, request))
+                    wanted = _wanted_of(by_id[provider_id], request)
+                    tell_of(provider_id, outcome, _check_answer(outcome, wanted))
                 else:
                     checking.create_task(check(provider_id, outcome, size_bytes))
 
@@ -610,11 +613,24 @@ def _provider_query(question: QueryRequest, policy: Policy, providers: Providers
         context_ids=question.context_ids,
         node_ids=question.node_ids,
         memory_mode=question.memory_mode or policy.memory_mode,
+        metadata=question.metadata,
         agent_id=policy.agent_id,
         refused_ids=policy.refused_ids(providers.with_own(policy.own).all),
         target=policy.target,
         knowledge_bases=policy.knowledge_bases,
     )
+
+
+def _query_of(entry: ProviderEntry, request: ProviderQuery) -> ProviderQuery:
+    """Return the query for a provider; one that does not filter by metadata is asked for more hits."""
+    if not request.metadata or entry.info.filters_metadata:
+        return request
+    return replace(request, limit=min(request.limit * _MORE_TO_FILTER, LOOKED_AT_MAX))
+
+
+def _wanted_of(entry: ProviderEntry, request: ProviderQuery) -> ProviderQuery:
+    """Return the query that a provider's hits are checked by, without metadata if it has filtered by them."""
+    return replace(request, metadata={}) if entry.info.filters_metadata else request
 
 
 def _no_progress(progress: ProviderProgress) -> None:

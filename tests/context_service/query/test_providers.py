@@ -251,6 +251,20 @@ def test_time_and_scope_bound_hits_and_what_has_no_time_is_left_out_then():
     assert answer.reason == f"{len(hits) - 1} of another scope or time are left out"
 
 
+def test_hits_with_other_metadata_are_left_out_and_a_number_is_no_boolean():
+    hits = [
+        stubs.hit("a", "x", metadata={"floor": 1, "town": "Ulm"}),
+        stubs.hit("b", "x", metadata={"floor": True, "town": "Ulm"}),
+        stubs.hit("c", "x", metadata={"town": "Ulm"}),
+        stubs.hit("d", "x", metadata={"floor": 1.0, "town": "Bonn"}),
+        stubs.hit("e", "x", metadata={"floor": 1.0, "town": "Ulm"}),
+    ]
+    asked = ProviderQuery(query="?", limit=3, metadata={"floor": 1, "town": "Ulm"})
+    answer = checked_answer(Answered(hits=hits), asked, now=NOW)
+    assert [one.source_id for one in answer.hits] == ["a", "e"]
+    assert answer.reason == "3 of another scope, time or metadata are left out"
+
+
 @pytest.mark.parametrize(
     "answered",
     [

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextkeep.cli._base import SCORE_MIN, Session, command, memory_option, subject_option
+from contextkeep.cli._base import JSON_OBJECT, SCORE_MIN, Session, command, memory_option, subject_option
 from contextkeep.cli._output import Format, Output
 from contextkeep.cli.sources import AGENT, CONTEXT, DEPTH, ENTITY, LISTED, MODE, PROVIDER, SCOPE
 from contextkeep.values import QueriedContext
@@ -42,6 +42,9 @@ _PROVIDERS = "providers"
         help="Also print the hits as text for a prompt, up to this many tokens.",
     ),
     SCORE_MIN,
+    click.option(
+        "--metadata", type=JSON_OBJECT, help="""Only hits whose metadata have these values: '{"project": "apollo"}'."""
+    ),
     click.option("--stream", "is_streamed", is_flag=True, help="Print the hits of each source as soon as it answers."),
     click.option("--limit", type=click.IntRange(1, 50), default=20, show_default=True, help="Maximum number of hits."),
     AGENT,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
@@ -30,6 +30,7 @@ class QueryOptions(TypedDict, total=False):
     explain: bool
     expand_refs: Sequence[str]
     score_min: float | None
+    metadata: Mapping[str, Any] | None
     agent_id: str
     subject_user_id: str
 
@@ -64,6 +65,7 @@ def question_request(
     explain: bool = False,
     expand_refs: Sequence[str] = (),
     score_min: float | None = None,
+    metadata: Mapping[str, Any] | None = None,
     agent_id: str = "",
     subject_user_id: str = "",
 ) -> query_pb.QueryContextRequest:
@@ -97,6 +99,7 @@ def question_request(
         explain=explain,
         expand_refs=messages.texts("expand_refs", expand_refs),
         score_min=score_min,
+        metadata_json=messages.to_object("metadata_json", metadata),
         agent_id=agent_id,
         subject_user_id=subject_user_id,
     )

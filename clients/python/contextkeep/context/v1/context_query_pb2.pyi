@@ -66,7 +66,7 @@ MEMORY_QUERY_MODE_RECALL: MemoryQueryMode
 MEMORY_QUERY_MODE_REFLECT: MemoryQueryMode
 
 class QueryContextRequest(_message.Message):
-    __slots__ = ("query", "mode", "scope", "depth", "limit", "providers", "provider_options", "context_ids", "tokens_max", "time_from", "time_to", "explain", "subject_user_id", "agent_id", "expand_refs", "score_min")
+    __slots__ = ("query", "mode", "scope", "depth", "limit", "providers", "provider_options", "context_ids", "tokens_max", "time_from", "time_to", "explain", "subject_user_id", "agent_id", "expand_refs", "score_min", "metadata_json")
     QUERY_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     SCOPE_FIELD_NUMBER: _ClassVar[int]
@@ -83,6 +83,7 @@ class QueryContextRequest(_message.Message):
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     EXPAND_REFS_FIELD_NUMBER: _ClassVar[int]
     SCORE_MIN_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
     query: str
     mode: QueryMode
     scope: QueryScope
@@ -99,7 +100,8 @@ class QueryContextRequest(_message.Message):
     agent_id: str
     expand_refs: _containers.RepeatedScalarFieldContainer[str]
     score_min: float
-    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., providers: _Optional[_Union[ProviderSelection, _Mapping]] = ..., provider_options: _Optional[_Union[ProviderOptions, _Mapping]] = ..., context_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., expand_refs: _Optional[_Iterable[str]] = ..., score_min: _Optional[float] = ...) -> None: ...
+    metadata_json: str
+    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., providers: _Optional[_Union[ProviderSelection, _Mapping]] = ..., provider_options: _Optional[_Union[ProviderOptions, _Mapping]] = ..., context_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., expand_refs: _Optional[_Iterable[str]] = ..., score_min: _Optional[float] = ..., metadata_json: _Optional[str] = ...) -> None: ...
 
 class ProviderSelection(_message.Message):
     __slots__ = ("ids", "families")
@@ -198,7 +200,7 @@ class AnsweredProvider(_message.Message):
     def __init__(self, status: _Optional[_Union[ProviderStatus, _Mapping]] = ..., hits: _Optional[_Iterable[_Union[QueryHit, _Mapping]]] = ..., is_second_pass: _Optional[bool] = ...) -> None: ...
 
 class QueryAsked(_message.Message):
-    __slots__ = ("query", "mode", "scope", "depth", "limit", "provider_ids", "context_ids", "node_ids", "tokens_max", "time_from", "time_to", "memory_query_mode", "agent_id")
+    __slots__ = ("query", "mode", "scope", "depth", "limit", "provider_ids", "context_ids", "node_ids", "tokens_max", "time_from", "time_to", "memory_query_mode", "agent_id", "metadata_json")
     QUERY_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     SCOPE_FIELD_NUMBER: _ClassVar[int]
@@ -212,6 +214,7 @@ class QueryAsked(_message.Message):
     TIME_TO_FIELD_NUMBER: _ClassVar[int]
     MEMORY_QUERY_MODE_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
     query: str
     mode: QueryMode
     scope: QueryScope
@@ -225,7 +228,8 @@ class QueryAsked(_message.Message):
     time_to: _timestamp_pb2.Timestamp
     memory_query_mode: MemoryQueryMode
     agent_id: str
-    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., provider_ids: _Optional[_Iterable[str]] = ..., context_ids: _Optional[_Iterable[str]] = ..., node_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., memory_query_mode: _Optional[_Union[MemoryQueryMode, str]] = ..., agent_id: _Optional[str] = ...) -> None: ...
+    metadata_json: str
+    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., provider_ids: _Optional[_Iterable[str]] = ..., context_ids: _Optional[_Iterable[str]] = ..., node_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., memory_query_mode: _Optional[_Union[MemoryQueryMode, str]] = ..., agent_id: _Optional[str] = ..., metadata_json: _Optional[str] = ...) -> None: ...
 
 class QueryHit(_message.Message):
     __slots__ = ("ref", "rank", "provider_id", "family", "title", "snippet", "score", "scope", "sources", "metadata_json", "as_of", "trust", "untrusted", "part_numbers")

@@ -3,6 +3,7 @@
 import * as contextQueryPb from "../../gen/contextkeep/context/v1/context_query_pb.js";
 import type { CallOptions } from "../../client.js";
 import type { AppClient, ContextOptions } from "../../context/app.js";
+import { toObject } from "../../json.js";
 import { enumInput, given } from "../../messages.js";
 import { Noun } from "../../noun.js";
 import { type ProviderSetting, settingOf } from "../../query.js";
@@ -65,6 +66,12 @@ export interface QueryOptions {
   expandRefs?: string[];
   /** Return only hits with this score or a higher one, 0 to 1. Unset means 0.25 in mode ANSWER, otherwise any score. */
   scoreMin?: number;
+  /**
+   * Return only hits whose metadata have these values: a JSON object with up to 20 texts, numbers and booleans. Names have
+   * no dots. For records, memories and contexts these are the metadata that their writers gave; for other hits
+   * `metadataJson` of the hit.
+   */
+  metadata?: object;
 }
 
 /** Options of `query.updateProvider`. */
@@ -138,6 +145,7 @@ export class Query extends Noun<AppClient> {
       agentId: options.agentId,
       expandRefs: options.expandRefs,
       scoreMin: options.scoreMin,
+      metadataJson: toObject(options.metadata, "metadata_json"),
     };
     const answer = await this.client.call(contextQueryPb.ContextQuery.method.queryContext, request, options);
     return queriedContextOf(answer);
@@ -185,6 +193,7 @@ export class Query extends Noun<AppClient> {
       agentId: options.agentId,
       expandRefs: options.expandRefs,
       scoreMin: options.scoreMin,
+      metadataJson: toObject(options.metadata, "metadata_json"),
     };
     const timeoutMs = options.timeoutMs ?? this.client.options.timeoutMs;
     for await (const answer of this.client.stream(contextQueryPb.ContextQuery.method.streamQueryContext, request, { ...options, timeoutMs })) {

@@ -4,6 +4,7 @@ import * as contextQueryPb from "../../gen/contextkeep/context/v1/context_query_
 import * as sourceTestsPb from "../../gen/contextkeep/context/v1/source_tests_pb.js";
 import type { CallOptions } from "../../client.js";
 import type { AppClient, ContextOptions } from "../../context/app.js";
+import { toObject } from "../../json.js";
 import { enumInput, given } from "../../messages.js";
 import { Noun } from "../../noun.js";
 import { Rows, pages } from "../../rows.js";
@@ -56,6 +57,12 @@ export interface SourceTestsRunOptions {
   expandRefs?: string[];
   /** Return only hits with this score or a higher one, 0 to 1. Unset means 0.25 in mode ANSWER, otherwise any score. */
   scoreMin?: number;
+  /**
+   * Return only hits whose metadata have these values: a JSON object with up to 20 texts, numbers and booleans. Names have
+   * no dots. For records, memories and contexts these are the metadata that their writers gave; for other hits
+   * `metadataJson` of the hit.
+   */
+  metadata?: object;
   /** Name of the test, up to 200 characters. */
   label?: string;
 }
@@ -101,6 +108,7 @@ export class SourceTests extends Noun<AppClient> {
         agentId: options.agentId,
         expandRefs: options.expandRefs,
         scoreMin: options.scoreMin,
+        metadataJson: toObject(options.metadata, "question.metadata_json"),
       },
       label: options.label,
     };

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
-from typing import Unpack
+from typing import Any, Unpack
 
 from contextkeep.client._messages import Id
 from contextkeep.client._query_messages import QueryOptions, question_request
@@ -43,6 +43,7 @@ class Query(gen.Query):
         explain: bool = False,
         expand_refs: Sequence[str] = (),
         score_min: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
         agent_id: str = "",
         subject_user_id: str = "",
         timeout_s: float | None = None,
@@ -68,6 +69,7 @@ class Query(gen.Query):
             explain: Also return the hits of each provider, as they were before merging.
             expand_refs: Refs of hits of earlier answers, up to 20, whose whole texts are returned, too.
             score_min: Return only hits with this score or a higher one, 0 to 1. Default: 0.25 in mode "answer", else 0.
+            metadata: Return only hits whose metadata have these values: texts, numbers and booleans. None: any.
             agent_id: The agent to search as: its policy applies, and its files are searched. Empty: the key's agent, if
                 any.
             subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
@@ -97,6 +99,7 @@ class Query(gen.Query):
             explain=explain,
             expand_refs=expand_refs,
             score_min=score_min,
+            metadata=metadata,
             agent_id=agent_id,
             subject_user_id=subject_user_id,
         )
