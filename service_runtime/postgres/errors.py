@@ -41,7 +41,7 @@ def translated(error: BaseException) -> Exception | None:
         case PoolClosed():
             return Unavailable("the service is stopping", dependency="postgres", retry_after_s=RETRY_AFTER_S)
         case pg.QueryCanceled():
-            return DeadlineExceeded("the database did not answer within the call's time")
+            return late()
         case pg.DiskFull():
             return StorageFull("the database has no room left", dependency="postgres")
         case pg.InsufficientPrivilege() if '"bounds' in (error.diag.message_primary or ""):
@@ -95,6 +95,11 @@ def lives_elsewhere() -> TenantMoving:
     return TenantMoving(
         "the tenant is on its way to another database", dependency="postgres", retry_after_s=RETRY_AFTER_S
     )
+
+
+def late() -> DeadlineExceeded:
+    """Return the error of a call whose time is over."""
+    return DeadlineExceeded("the database did not answer within the call's time")
 
 
 def unavailable() -> Unavailable:

@@ -21,11 +21,11 @@ from service_runtime.postgres.connection import (
     Row,
     is_alive,
 )
-from service_runtime.postgres.errors import translated, unavailable
+from service_runtime.postgres.errors import late, translated, unavailable
 from service_runtime.postgres.roles import require_safe_role
 from service_runtime.postgres.statements import Parameters, execute, fetched
 from service_runtime.postgres.tenant import ANSWER_TIMEOUT_MAX_S, GIVING_WAY
-from service_runtime.postgres.watch import Watch
+from service_runtime.postgres.watch import PROVING_S_MIN, Watch
 from service_runtime.rpc.calls import remaining_s
 
 READY_TIMEOUT_S = 1.5
@@ -168,6 +168,7 @@ class Pool:
         """
         pool = of or self._pool
         give_up_at = time.monotonic() + min(remaining_s(), timeout_s)
+        watch: Watch | None = None
         try:
             connection = await self._checkout(pool, give_up_at)
             watch = Watch(connection, give_up_at - time.monotonic(), silent=self._suspect)
@@ -180,7 +181,7 @@ class Pool:
                     connection.answered_at = time.monotonic()
                 await pool.putconn(connection)
         except (psycopg.Error, OSError) as error:
-            ours = translated(error)
+            ours = late() if watch is not None and watch.was_short else translated(error)
             if ours is None:
                 raise
             raise ours from error
@@ -202,10 +203,11 @@ class Pool:
                     raise unavailable() from error
                 raise
             try:
-                if connection.answered_at > self._silent_at:
+                proof_s = min(PROOF_TIMEOUT_S, (give_up_at - time.monotonic()) / 2)
+                if connection.answered_at > self._silent_at or proof_s < PROVING_S_MIN:
                     lives = await is_alive(connection)
                 else:
-                    lives = await self._proves(connection, min(PROOF_TIMEOUT_S, (give_up_at - time.monotonic()) / 2))
+                    lives = await self._proves(connection, proof_s)
                 if lives:
                     return connection
             except BaseException:

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from contextkeep.errors import DeadlineExceeded, InvalidArgument, Unavailable
+from contextkeep.errors import DeadlineExceeded, InvalidArgument, Overloaded, Unavailable
 from service_runtime.postgres import Database, SchemaBehind, Tenant, TextArray, Transaction, UnsafeRole
 from service_runtime.postgres import tenant as tenant_module
 from service_runtime.rpc import calls
@@ -46,6 +46,23 @@ async def test_the_statement_timeout_is_what_is_left_of_the_call(database: Datab
             await database.tenant(DEFAULT_TENANT_ID).query("SELECT pg_sleep(5)")
     finally:
         calls.current_call.reset(token)
+
+
+async def test_the_end_of_a_short_call_is_no_outage_of_postgres(urls: Urls):
+    """Postgres has no time to answer the cancellation: nothing is known of it, and other connections need no proof."""
+    async with Database.open(urls.service, connections_max=3, name="three") as database:
+        tenant = database.tenant(DEFAULT_TENANT_ID)
+        await asyncio.gather(*(tenant.query("SELECT pg_sleep(0.2)") for _ in range(3)))
+        for left_ms in (1, 2, 5, 10, 20, 50, 100):
+            token = calls.current_call.set(
+                calls.Call(call_id="1", method="/x/Y", deadline=time.monotonic() + left_ms / 1000)
+            )
+            try:
+                with pytest.raises((DeadlineExceeded, Overloaded)):  # none may be free
+                    await tenant.query("SELECT pg_sleep(5)")
+            finally:
+                calls.current_call.reset(token)
+        assert database._home._silent_at == 0.0
 
 
 @pytest.mark.parametrize("ad_hoc", [False, True])
