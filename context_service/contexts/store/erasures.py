@@ -257,7 +257,15 @@ class Erasing:
 
 
 class _StepOver(Exception):
-    """The time of a step is over; the next step of the tenant continues."""
+    """The time of a step is over; the next step of the tenant continues.
+
+    Args:
+        finished: Contexts that were finished before.
+    """
+
+    def __init__(self, finished: int = 0) -> None:
+        super().__init__(finished)
+        self.finished = finished
 
 
 class Eraser:
@@ -336,7 +344,8 @@ class Eraser:
             self._after[tenant.tenant_id] = after
             try:
                 finished += await self._erase(tenant, row.context_id, until=until)
-            except _StepOver:
+            except _StepOver as over:
+                finished += over.finished
                 break
             self._after[tenant.tenant_id] = after = row.context_id  # skips contexts that another replica is erasing
             if time.monotonic() >= until:
@@ -388,8 +397,11 @@ class Eraser:
             pass
         below = await tenant.query(_FIND_BELOW, parameters)
         for finished, erased_id in enumerate([*(row.context_id for row in below), context_id]):
-            if not await self._erase_alone(tenant, erased_id, until):
-                return finished
+            try:
+                if not await self._erase_alone(tenant, erased_id, until):
+                    return finished
+            except _StepOver:
+                raise _StepOver(finished) from None
         return len(below) + 1
 
     async def _erase_alone(self, tenant: Tenant, context_id: UUID, until: float | None) -> bool:

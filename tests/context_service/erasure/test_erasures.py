@@ -174,6 +174,19 @@ async def test_a_hold_forbids_every_way_to_erase(services: Addresses, urls: Urls
         await finished(admin, await admin.erasures.erase(ADA))
 
 
+async def test_each_erased_context_is_counted_once_though_a_step_ends_between_a_fork_and_its_parent(
+    services: Addresses, database: Database, urls: Urls, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(erasures, "STEP_S", 0.0)
+    async with AsyncContextClient(services.context, api_key="ada") as context:
+        above = (await context.contexts.send(MessageInput(content="the beginning"))).context_id
+        window = await context.windows.open(above, model="gpt-4o")
+        await context.windows.fork(window.window_id, task="a part")
+    with psycopg.connect(urls.superuser) as connection:
+        connection.execute("UPDATE context.context SET expires_at = now()")
+    assert await eraser_of(database).erase_due() == 2
+
+
 async def test_a_fork_is_whose_the_window_is_so_what_came_of_it_is_found(services: Addresses, urls: Urls):
     """A fork of nobody's window is nobody's, whoever works on it: no merge brings what is a user's to nobody."""
     async with (
