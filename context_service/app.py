@@ -97,7 +97,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         query = await open_query(
             deps, stack, workspace, recalling, finding, remembering, agent_rules, templates, own, setting_rules
         )
-        tools = tools_of(deps, memory, history, contexts, artifacts, windows)
+        tools = tools_of(deps, memory, history, contexts, artifacts, windows, memories, summaries)
         trail = AuditTrail(deps.database)
         await stack.enter_async_context(trail.telling())
         administration = await open_administration(deps, trail, limits, stack)

@@ -10,6 +10,7 @@ from context_service.mcp.answers import ARGUMENTS
 from context_service.mcp.tool import Arguments, Services, Tool, Use
 from context_service.mcp.tools.contexts import CONTEXT_TOOLS
 from context_service.mcp.tools.history import HISTORY_TOOLS
+from context_service.mcp.tools.memories import MEMORY_TOOLS
 from context_service.mcp.tools.rag import RAG_TOOLS
 from context_service.mcp.tools.windows import WINDOW_TOOLS
 from context_service.mcp.tools.working_memory import WORKING_MEMORY_TOOLS
@@ -21,7 +22,7 @@ from service_runtime.inputs.documents import beside_the_loop, parse_object
 from service_runtime.rpc import calls
 from service_runtime.values.copying import copied
 
-_OF_ALL = (*WORKING_MEMORY_TOOLS, *HISTORY_TOOLS, *CONTEXT_TOOLS, *WINDOW_TOOLS, *RAG_TOOLS)
+_OF_ALL = (*WORKING_MEMORY_TOOLS, *HISTORY_TOOLS, *CONTEXT_TOOLS, *WINDOW_TOOLS, *MEMORY_TOOLS, *RAG_TOOLS)
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in sorted(_OF_ALL, key=lambda tool: tool.name)}
 
 _ARGUMENTS_BYTES_MAX = 3 * 1024 * 1024

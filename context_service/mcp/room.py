@@ -13,8 +13,10 @@ from context_service.history.api import ChatHistoryServicer
 from context_service.kernel.dependencies import Dependencies, Room
 from context_service.mcp.api import ToolsServicer
 from context_service.mcp.tool import Services
+from context_service.memories.api import MemoriesServicer
 from context_service.query.api.query import ContextQueryServicer
 from context_service.settings import Settings
+from context_service.summaries.api import SummariesServicer
 from context_service.windows.room import WindowRooms
 from context_service.working_memory.api.records import WorkingMemoryServicer
 from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
@@ -45,9 +47,11 @@ def tools_of(
     contexts: Room[ContextsServicer],
     artifacts: ArtifactsServicer,
     windows: WindowRooms,
+    memories: Room[MemoriesServicer],
+    summaries: Room[SummariesServicer],
 ) -> Room[ToolsServicer]:
     """Return the servicer of tools, which calls the servicers of other rooms."""
-    settings, rooms = deps.settings, (memory, history, contexts, windows.windows, windows.packing)
+    settings, rooms = deps.settings, (memory, history, contexts, windows.windows, windows.packing, memories, summaries)
     servicer = ToolsServicer(
         Services(
             memory=memory.servicer,
@@ -56,6 +60,8 @@ def tools_of(
             artifacts=artifacts,
             windows=windows.windows.servicer,
             packing=windows.packing.servicer,
+            memories=memories.servicer,
+            summaries=summaries.servicer,
             graph=deps.graph,
             answer_bytes_max=settings.mcp_answer_bytes_max,
         ),

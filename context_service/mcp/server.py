@@ -30,11 +30,12 @@ _RESOURCES_OF_A_PAGE = 50
 _INSTRUCTIONS = (
     "Context Service keeps the state of agents: files and JSON documents of an entity (wm_*), messages and events of "
     "the entity graph (history_*), conversations and recall in them (context_*), windows of long conversations "
-    "(window_*), and searches over everything that you may see (rag_*). Entities are nodes of a graph and have UUIDs; "
-    "without an entity_node_id a tool takes the current entity, if there is one. A long answer has a next_page_token: "
-    "pass it as page_token to get the next page. Archived records are left out unless include_archived is true. Kinds "
-    "of passages are text, data, tool_call, tool_result, file, record and artifact; roles are user, assistant, system "
-    "and tool. Repeat a call with the same request_id, a UUID, to retry it: it takes effect once."
+    "(window_*), memories of the user (memory_*), and searches over everything that you may see (rag_*). Entities are"
+    " nodes of a graph and have UUIDs; without an entity_node_id a tool takes the current entity, if there is one. A "
+    "long answer has a next_page_token: pass it as page_token to get the next page. Archived records are left out "
+    "unless include_archived is true. Kinds of passages are text, data, tool_call, tool_result, file, record and "
+    "artifact; roles are user, assistant, system and tool. Repeat a call with the same request_id, a UUID, to retry "
+    "it: it takes effect once."
 )
 
 

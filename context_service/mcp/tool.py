@@ -29,7 +29,9 @@ from context_service.contexts.api.contexts import ContextsServicer
 from context_service.history.api import ChatHistoryServicer
 from context_service.kernel.graph import EntityGraph
 from context_service.mcp.answers import ARGUMENTS, Document, first_rows, fitting_page, plain
+from context_service.memories.api import MemoriesServicer
 from context_service.packing.api import PackingServicer
+from context_service.summaries.api import SummariesServicer
 from context_service.windows.api import WindowsServicer
 from context_service.working_memory.api.records import WorkingMemoryServicer
 from contextkeep.errors import ContextKeepError, FieldViolation, InvalidArgument
@@ -111,6 +113,8 @@ class Services:
     artifacts: ArtifactsServicer
     windows: WindowsServicer
     packing: PackingServicer
+    memories: MemoriesServicer
+    summaries: SummariesServicer
     graph: EntityGraph
     answer_bytes_max: int
 
@@ -122,6 +126,8 @@ class Services:
             "ChatHistory": self.history,
             "Windows": self.windows,
             "Packing": self.packing,
+            "Memories": self.memories,
+            "Summaries": self.summaries,
         }
         return parameters.get(name, self.contexts)
 
@@ -164,7 +170,7 @@ class Tool:
 
     Attributes:
         name: The name by which a model calls the tool.
-        context_type: "WM", "History", "Context" or "RAG".
+        context_type: "WM", "History", "Context", "Memory" or "RAG".
         rpc: The path of the RPC that the tool calls: a call needs the RPC's scope and counts in its queue.
         description: The text that tells a model when to use the tool.
         arguments: The arguments of the tool, by their names.

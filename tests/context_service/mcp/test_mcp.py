@@ -62,11 +62,14 @@ READING = [
     "context_search",
     "history_chat",
     "history_entity",
+    "memory_list",
+    "memory_recall",
     "rag_list_facets",
     "rag_query_facets",
     "rag_search_nodes",
     "rag_search_records",
     "rag_similar_nodes",
+    "user_context",
     "window_expand",
     "window_search",
     "wm_list",
@@ -75,7 +78,15 @@ READING = [
     "wm_read",
     "wm_search",
 ]
-WRITING = ["context_send", "task_state_update", "window_pack", "wm_archive", "wm_upload"]
+WRITING = [
+    "context_send",
+    "memory_forget",
+    "memory_retain",
+    "task_state_update",
+    "window_pack",
+    "wm_archive",
+    "wm_upload",
+]
 
 # Opens a client: of a key, with a current entity.
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
@@ -852,11 +863,37 @@ async def test_the_bytes_of_a_providers_block_are_answered_as_base64():
     assert await plain(part) == {"reasoning": {"provider": "p", "data": "AP8="}}
 
 
+@pytest.mark.parametrize("connect", ["memory", "http"], indirect=True)
+async def test_a_model_keeps_finds_and_forgets_memories_of_the_user_of_the_connection(connect: Connect):
+    async with connect(user="ada") as client:
+        bees = (await answer(client, "memory_retain", text="Ada keeps bees near Voss."))["memory"]
+        tea = (await answer(client, "memory_retain", text="Ada drinks tea.", kind="preference", key="drink"))["memory"]
+        assert (tea["kind"], tea["key"]) == ("preference", "drink")
+        coffee = (await answer(client, "memory_retain", text="Ada drinks coffee.", key="drink"))["memory"]
+        (first, *_) = (await answer(client, "memory_recall", query="Where are the bees?"))["memories"]
+        assert (first["memory_id"], first["text"]) == (bees["memory_id"], "Ada keeps bees near Voss.")
+        listed = (await answer(client, "memory_list"))["memories"]
+        assert [memory["memory_id"] for memory in listed] == [coffee["memory_id"], bees["memory_id"]]
+        assert "«Ada keeps bees near Voss.»" in (await answer(client, "user_context"))["text"]
+        assert await answer(client, "memory_forget", memory_id=bees["memory_id"]) == {}
+        assert (await error(client, "memory_forget", memory_id=bees["memory_id"]))["reason"] == "MEMORY_NOT_FOUND"
+        assert "bees" not in (await answer(client, "user_context"))["text"]
+        assert (await error(client, "memory_retain", text=" "))["reason"] == "INVALID_ARGUMENT"
+    async with connect(user="bob") as client:
+        assert (await answer(client, "memory_list"))["memories"] == []
+        assert (await answer(client, "memory_recall", query="coffee"))["memories"] == []
+        assert (await answer(client, "user_context")) == {"text": ""}
+        forgotten = await error(client, "memory_forget", memory_id=coffee["memory_id"])
+        assert forgotten["reason"] == "MEMORY_NOT_FOUND"
+    async with connect() as client:
+        assert (await error(client, "user_context"))["reason"] == "SUBJECT_REQUIRED"
+
+
 async def test_all_definitions_together_are_small(context: AsyncContextClient):
     """A model reads all of them in every call."""
     async with Client(remote_server(context)) as client:
         listed = await client.list_tools()
-    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < 12_750
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < 16_300
 
 
 async def test_an_error_of_the_rpc_names_the_argument_as_the_model_wrote_it(context: AsyncContextClient):

@@ -15,7 +15,7 @@ class Tool(Value):
     """A tool that a model may call with ExecuteTool."""
 
     tool_name: str = ""
-    # Area of the tool: "WM" (working memory), "History", "Context" or "RAG" (searches).
+    # Area of the tool: "WM" (working memory), "History", "Context", "Memory" or "RAG" (searches).
     context_type: str = ""
     # Description for the model.
     description: str = ""

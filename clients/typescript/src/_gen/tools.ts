@@ -6,7 +6,7 @@ import { type JsonObject, parseObject } from "../json.js";
 /** A tool that a model may call with tools.execute. */
 export interface Tool {
   toolName: string;
-  /** Area of the tool: "WM" (working memory), "History", "Context" or "RAG" (searches). */
+  /** Area of the tool: "WM" (working memory), "History", "Context", "Memory" or "RAG" (searches). */
   contextType: string;
   /** Description for the model. */
   description: string;

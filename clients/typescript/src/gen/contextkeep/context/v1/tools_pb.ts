@@ -61,7 +61,7 @@ export type Tool = Message<"contextkeep.context.v1.Tool"> & {
   toolName: string;
 
   /**
-   * Area of the tool: "WM" (working memory), "History", "Context" or "RAG" (searches).
+   * Area of the tool: "WM" (working memory), "History", "Context", "Memory" or "RAG" (searches).
    *
    * @generated from field: string context_type = 2;
    */
