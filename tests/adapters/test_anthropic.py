@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,11 +17,24 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import ToolError
 from anthropic.tools.memory import BetaAsyncLocalFilesystemMemoryTool, BetaLocalFilesystemMemoryTool
+from anthropic.types import MessageParam
+from pydantic import TypeAdapter
 
-from contextkeep import AsyncContextClient, ContextClient, MessageInput
-from contextkeep.adapters.anthropic import AsyncMemoryTool, MemoryTool
+from contextkeep import (
+    AsyncContextClient,
+    ContextClient,
+    FileInput,
+    MessageInput,
+    PartInput,
+    Reasoning,
+    ToolCallInput,
+    ToolResultInput,
+)
+from contextkeep.adapters.anthropic import AsyncMemoryTool, MemoryTool, message_inputs, read_messages
+from tests.media import png
 
 ORDERS = "/memories/orders.md"
+PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\n%%EOF"
 COMMANDS: list[dict[str, Any]] = [
     {"command": "create", "path": ORDERS, "file_text": "# Orders\n4711: harbour\n4712: harbour\n"},
     {"command": "create", "path": ORDERS, "file_text": "again"},
@@ -95,6 +109,119 @@ def answered_now(tool: Any, command: dict[str, Any]) -> str:
         return str(tool.call(command))
     except ToolError as error:
         return f"Error: {error}"
+
+
+PICTURE = {"type": "base64", "media_type": "image/png", "data": b64encode(png(4, 3)).decode()}
+TURNS: list[dict[str, Any]] = [
+    {"role": "user", "content": "Where is parcel 4711?"},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "The tracker knows.", "signature": "c2ln"},
+            {"type": "redacted_thinking", "data": "ZGF0YQ=="},
+            {"type": "text", "text": "I ask the tracker."},
+            {"type": "tool_use", "id": "toolu_1", "name": "track", "input": {"parcel": 4711}},
+            {"type": "tool_use", "id": "toolu_2", "name": "camera", "input": {}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "toolu_1", "content": "no such parcel", "is_error": True},
+            {
+                "type": "tool_result",
+                "tool_use_id": "toolu_2",
+                "content": [{"type": "text", "text": "the gate"}, {"type": "image", "source": PICTURE}],
+            },
+            {"type": "text", "text": "Пакет у ворот?\0 \ud800", "cache_control": {"type": "ephemeral"}},
+            {"type": "image", "source": PICTURE},
+            {"type": "image", "source": {"type": "url", "url": "https://example.com/gate.webp"}},
+            {
+                "type": "document",
+                "title": "Waybill",
+                "context": "of May",
+                "source": {"type": "base64", "media_type": "application/pdf", "data": b64encode(PDF).decode()},
+            },
+            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "A note"}},
+        ],
+    },
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "gate"}},
+            {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
+            {"type": "text", "text": "At the gate.", "citations": [{"type": "char_location", "cited_text": "gate"}]},
+        ],
+    },
+]
+
+
+async def test_turns_come_back_as_they_were_and_are_files_calls_and_results_in_between(client: AsyncContextClient):
+    messages = [message for turn in TURNS for message in message_inputs(turn)]
+    sent = await client.contexts.send(messages[0])
+    await client.contexts.append(messages[1:], context_id=sent.context_id)
+
+    assert await read_messages(client, sent.context_id) == TURNS
+    stored = [message async for message in client.contexts.list_messages(sent.context_id)]
+    assert [message.role for message in stored] == ["user", "assistant", "tool", "user", "assistant"]
+    assert [part.kind for part in stored[1].parts[:4]] == ["reasoning", "reasoning", "text", "tool_call"]
+    assert [file.width for file in stored[2].parts[1].tool_result.files] == [4]
+
+
+async def test_a_response_of_the_sdk_is_stored_once_and_goes_into_the_next_request(client: AsyncContextClient):
+    """Over the real SDK, with a scripted endpoint: the request after has what the SDK itself would send."""
+    question = {
+        "role": "user",
+        "content": [{"type": "text", "text": "What is it?"}, {"type": "image", "source": PICTURE}],
+    }
+    answers = [TURNS[1]["content"], [{"type": "text", "text": "A gate."}]]
+    results = {"role": "user", "content": TURNS[2]["content"][:2]}
+    with endpoint(answers) as (url, asked):
+        anthropic = AsyncAnthropic(base_url=url, api_key="none")
+        request: dict[str, Any] = {"model": "claude-sonnet-5-5", "max_tokens": 100}
+        sent = await client.contexts.send(message_inputs(question)[0])
+        response = await anthropic.messages.create(**request, messages=[question])
+        for message in [*message_inputs(response), *message_inputs(response), *message_inputs(results)]:
+            await client.contexts.send(message, context_id=sent.context_id)
+
+        turns = await read_messages(client, sent.context_id)
+        await anthropic.messages.create(**request, messages=turns)
+        window = await client.windows.open(sent.context_id, "claude-sonnet-4-5", message_format="anthropic")
+        pack = await client.windows.pack(window.window_id)
+    assert asked[1]["messages"] == [question, {"role": "assistant", "content": response_blocks(response)}, results]
+    TypeAdapter(list[MessageParam]).validate_python(turns)
+    TypeAdapter(list[MessageParam]).validate_python(pack.body["messages"])
+    packed = json.dumps(pack.body["messages"])
+    assert packed.count(PICTURE["data"]) == 2
+    assert '"signature": "c2ln"' in packed.replace('":"', '": "')
+    assert [block["type"] for block in pack.body["messages"][2]["content"][1]["content"]] == ["text", "image"]
+    assert pack.body["messages"][2]["content"][1]["content"][0]["text"] == "the gate"
+
+
+def response_blocks(response: Any) -> list[dict[str, Any]]:
+    return [block.to_dict(mode="json") for block in response.content]
+
+
+async def test_messages_of_others_are_turns_that_the_api_takes(client: AsyncContextClient):
+    """Written by a program of another framework: as many words as the API has for them."""
+    call = PartInput(tool_call=ToolCallInput(id="call_1", name="look", arguments={"at": "gate"}))
+    result = ToolResultInput(tool_call_id="call_1", content={"open": True}, files=[png(4, 3)])
+    thought = Reasoning(provider="openai", data_json='{"id":"rs_1"}', text="hm")
+    sent = await client.contexts.send(MessageInput("Be brief.", role="system"))
+    for message in (
+        MessageInput("Look", parts=[PartInput(file=FileInput(data=PDF, name="a.pdf"))]),
+        MessageInput(role="assistant", parts=[PartInput(reasoning=thought), call]),
+        MessageInput(role="tool", parts=[PartInput(tool_result=result)]),
+        MessageInput("It is open.", role="assistant"),
+    ):
+        await client.contexts.send(message, context_id=sent.context_id)
+
+    turns = await read_messages(client, sent.context_id)
+    TypeAdapter(list[MessageParam]).validate_python(turns)
+    assert [turn["role"] for turn in turns] == ["user", "assistant", "user", "assistant"]
+    assert [block["type"] for block in turns[0]["content"]] == ["text", "document"]
+    assert turns[1]["content"] == [{"type": "tool_use", "id": "call_1", "name": "look", "input": {"at": "gate"}}]
+    assert [block["type"] for block in turns[2]["content"][0]["content"]] == ["text", "image"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,9 @@
-"""The memory tool of Anthropic's SDK. It stores the files that a model keeps as records of working memory.
+"""Anthropic's SDK: turns of the Messages API as messages of a context, and the memory tool.
+
+    for message in message_inputs(response):
+        await client.contexts.send(message, context_id=context_id)
+
+The memory tool stores the files that a model keeps as records of working memory:
 
     memory = AsyncMemoryTool("user-4711", AsyncContextClient())
     runner = anthropic.beta.messages.tool_runner(model=..., max_tokens=..., messages=[...], tools=[memory])
@@ -25,12 +30,15 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818ViewCommand,
 )
 
+from contextkeep.adapters._anthropic_messages import message_inputs, message_params, read_messages
 from contextkeep.adapters._files import Files, entity_of
 from contextkeep.adapters._steps import Steps, done, done_async
 from contextkeep.client.aio.context import AsyncContextClient
 from contextkeep.client.sync.context import ContextClient
 from contextkeep.errors import InvalidArgument, LimitExceeded, RecordNotFound
 from contextkeep.values import Record
+
+__all__ = ["AsyncMemoryTool", "MemoryTool", "message_inputs", "message_params", "read_messages"]
 
 SYSTEM = "anthropic"  # namespace of the names of memories
 ROOT = "/memories"
