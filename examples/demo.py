@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import groupby
@@ -37,6 +38,7 @@ from contextkeep import (
     ContextInput,
     EdgeInput,
     EntityClient,
+    FileInput,
     ImportedArchive,
     McpTool,
     MessageInput,
@@ -518,6 +520,14 @@ def windows(_graph: EntityClient, context: ContextClient, _folder: Path) -> None
         window.pack()
         entries = window.get_state(["constraint", "value"])
     print("".join(f"    {entry.section}: {entry.text}\n" for entry in entries), end="")
+    with step("show a picture, and pack it for the model"):
+        gauge = FileInput(data=png(320, 200), name="gauge.png", alt="the gauge of the boiler")
+        context.contexts.send(MessageInput("What does it show?", parts=[PartInput(file=gauge)]), talk)
+        pack = window.pack()
+        block = pack.body["messages"][-1]["content"][-1]
+    print(f"    gauge.png, 320 x 200, is a block {block['type']!r} for the model: {block['image_url']['url'][:40]}…")
+    if block["type"] != "image_url":
+        raise SystemExit("the model would not see the picture")
     if not done.folded_at or len(entries) != 2:
         raise SystemExit("nothing was left out, or the state has an entry too many")
 
@@ -557,6 +567,17 @@ def pdf(text: str) -> bytes:
     size = len(objects) + 1
     end = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n"
     return f"{written}{end}startxref\n{len(written)}\n%%EOF\n".encode()
+
+
+def png(width: int, height: int) -> bytes:
+    """Return a grey picture."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return len(data).to_bytes(4) + kind + data + zlib.crc32(kind + data).to_bytes(4)
+
+    head = width.to_bytes(4) + height.to_bytes(4) + bytes([8, 0, 0, 0, 0])
+    rows = zlib.compress((b"\0" + b"\x80" * width) * height)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
 def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
