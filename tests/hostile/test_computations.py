@@ -101,6 +101,10 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "passages read for a question: 600, of 256 terms; 64 terms of a question; steps": (
         "context_service.contexts.rules.recall:Recalling._recall",
     ),
+    "statements of the 50 best passages, of 12 sentences": (
+        "context_service.contexts.rules.find:ContextsFinding._newest_first",
+        "context_service.contexts.rules.recall:Recalling._newest_first",
+    ),
     "passages of a search over contexts: 2,000 contexts, 32 terms, 350 rows; steps": (
         "context_service.retrieval.rules.search_across:best_across",
         "context_service.retrieval.store.across:AcrossContexts._rows",
