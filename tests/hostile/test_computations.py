@@ -279,6 +279,7 @@ TRIED: dict[str, tuple[str, ...]] = {
     "messages of a call": ("five hundred messages", "a message: lines", "data parts with types"),
     "text of a record": ("content:", "cutting"),
     "passages read for a question": ("ranked", "windows"),
+    "statements of the 50 best passages": ("tests/context_service/retrieval/test_restatements.py",),
     "passages of a search over contexts": ("ranked", "tests/context_service/contexts/test_finding.py"),
     "a status message": ("a message: lines",),
     "a mapping": ("an expression of 1+",),

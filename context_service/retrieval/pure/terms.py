@@ -16,6 +16,7 @@ import unicodedata
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
@@ -74,6 +75,9 @@ _GRAMMAR = {
     " shouldn mustn needn ain",
 }
 STOP_WORDS = frozenset(word for words in _GRAMMAR.values() for word in words.split())
+
+# A query must have this many stop words of a language to be in it; only its first words are counted.
+_STOP_WORDS_MIN, _GUESSED_WORDS = 2, 64
 
 _stemmers = threading.local()
 
@@ -145,12 +149,42 @@ def asked_terms(text: str) -> list[str]:
 
 
 def asked_words(text: str) -> list[AskedWord]:
-    """Return the words of a query, in order, each with its term."""
+    """Return the words of a query, in order, each with its term.
+
+    Stop words of English are never terms. Those of another language are left out if the query is in that language: a
+    text that shares only "der" with "Wie heißt der Hund?" says nothing about the dog.
+    """
+    words = _words(_normalise(text), letters=False)
+    stop_words = _stop_words_of(words)
     return [
         AskedWord(word, term, "" if word.isascii() else _known[exact(word)] if exact(word) != fold(word) else "")
-        for word in _words(_normalise(text), letters=False)
-        if (term := _known[fold(word)])
+        for word in words
+        if (term := _known[fold(word)]) and fold(word) not in stop_words
     ]
+
+
+def _stop_words_of(words: Sequence[str]) -> frozenset[str]:
+    """Return the stop words of the language of a query, without accents; none for English and for short queries.
+
+    A query is in the language of which it has the most stop words, at least `_STOP_WORDS_MIN`, if other words remain.
+    """
+    folded = list(map(fold, words[:_GUESSED_WORDS]))
+    count, best = max(_STOP_WORDS_MIN - 1, sum(word in STOP_WORDS for word in folded)), frozenset[str]()
+    for stop_words in _stop_words():
+        if (found := sum(word in stop_words for word in folded)) > count and found < len(folded):
+            count, best = found, stop_words
+    return best
+
+
+@cache
+def _stop_words() -> list[frozenset[str]]:
+    """Return the stop words of each language but English, without accents."""
+    lists: dict[str, set[str]] = {}
+    for line in Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            language, *words = line.split()
+            lists.setdefault(language, set()).update(map(fold, words))
+    return list(map(frozenset, lists.values()))
 
 
 def asked_forms(text: str) -> list[str]:

@@ -114,3 +114,20 @@ async def test_the_exact_spelling_comes_before_the_folded_one(exact: str, other:
         context_id = (await caller.append("", *(MessageInput(content=line) for line in lines))).context_id
         answer = await caller.call("Recall", context_id=context_id, text=question, options={"score_min": 0})
         assert [item.text for item in answer.recalled.items] == [exact, other]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("Wie heißt der Hund?", "Der Hund heißt Rex.", "Der Tee ist kalt, und der Kaffee auch."),
+        ("Où est la voiture ?", "La voiture est au garage.", "La pluie est là, la neige aussi."),
+        ("¿Dónde está la llave?", "La llave está en el cajón.", "La sopa está en la mesa."),
+    ],
+)
+async def test_a_passage_that_shares_only_stop_words_with_the_question_is_not_recalled(
+    question: str, answer: str, other: str, caller: Caller
+):
+    lines = [MessageInput(content=line) for line in (other, answer, other.upper())]
+    context_id = (await caller.append("", *lines)).context_id
+    found = await caller.call("SearchContext", context_id=context_id, query=question)
+    assert [hit.text for hit in found.hits] == [answer]

@@ -17,6 +17,7 @@ from context_service.retrieval.pure.terms import (
     WORD_CHARS_MAX,
     analyzed,
     asked_terms,
+    asked_words,
     findable_terms,
     mask,
     masks,
@@ -181,3 +182,39 @@ def test_no_mark_lies_behind_those_that_are_looked_for():
     behind = [chr(code) for code in range(0x1F000, sys.maxunicode) if unicodedata.category(chr(code))[0] == "M"]
 
     assert terms_of("a" + "".join(behind) + "b") == ["ab"]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("Wie heißt der Hund?", ["heisst", "hund"]),
+        ("Où est mon colis ?", ["coli"]),
+        ("¿Dónde está mi paquete?", ["paquet"]),
+        ("Dove sono le chiavi?", ["chiavi"]),
+        ("Onde está a chave?", ["chave"]),
+        ("Waar is de sleutel?", ["sleutel"]),
+        ("Gdzie jest mój klucz?", ["klucz"]),
+        ("Var är nyckeln till bilen?", ["nyckeln", "bilen"]),
+        ("Hvor er nøglen?", ["noglen"]),
+        ("Missä on avain?", ["avain"]),
+        ("Kde je můj klíč?", ["klic"]),
+        ("Где мой ключ?", ["ключ"]),
+    ],
+)
+def test_a_query_is_asked_without_the_stop_words_of_its_language(query: str, words: list[str]):
+    assert [word.term for word in asked_words(query)] == words
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("what did he die of", ["die"]),
+        ("der", ["der"]),
+        ("Who is on the team of Das Boot?", ["team", "das", "boot"]),
+        ("Was ist das?", ["ist", "das"]),
+        ("the status of la casa", ["status", "la", "casa"]),
+    ],
+)
+def test_words_that_are_stop_words_of_another_language_are_asked(query: str, words: list[str]):
+    """In English, "die" is such a word, and a query of stop words alone has nothing else to ask."""
+    assert [word.term for word in asked_words(query)] == words
