@@ -55,7 +55,7 @@ WHERE m.retracted_at IS NULL;
 -- The newest messages of users in contexts, those of the first context of the list first. Messages past the size of the
 -- answer are cut before Postgres reads their texts.
 SELECT m.context_id, m.message_id, m.seq, m.role, m.name, m.agent_id, m.content, m.parts::text AS parts,
-    m.metadata::text AS metadata, m.created_at, m.said_at, m.tokens, m.task_id, m.reference_task_ids
+    m.metadata::text AS metadata, m.created_at, m.said_at, m.tokens, m.task_id, m.reference_task_ids, m.is_imported
 FROM (
     SELECT m.*, sum(m.size_bytes) OVER (ORDER BY m.place, m.seq DESC ROWS UNBOUNDED PRECEDING) AS upto
     FROM (

@@ -104,7 +104,7 @@ class UserContexts:
             UserMessage(
                 context_id=context_id,
                 seq=message.seq,
-                speaker=speaker_of(message.role, message.name),
+                speaker=speaker_of(message.role, message.name, is_imported=message.is_imported),
                 text="\n".join(said.text for said in said_in(message) if said.role == "user" and not said.is_data),
                 said_at=message.said_at,
             )
