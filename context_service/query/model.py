@@ -89,7 +89,7 @@ class Hit:
     source_id: str  # a stable id; no other hit of this provider has it
     title: str
     snippet: str
-    scope: QueryScope = QueryScope.TEAM
+    scope: QueryScope | None = None  # None is the scope of the provider if it has only one, else TEAM
     score: float | None = None  # the score of the provider, which is shown but does not affect the ranking
     aliases: Sequence[str] = ()  # other names of its source; a hit whose name the question has comes first
     label: str = ""  # the name of its source, such as a file's name; empty means the title

@@ -177,7 +177,13 @@ VALUES: Mapping[str, Entry] = {
         },
     ),
     "SourceTest": Entry(fields={"query": "question.query"}),
-    "ContextProvider": Entry(fields={"last_state": "last_test.state", "last_duration_ms": "last_test.duration_ms"}),
+    "ContextProvider": Entry(
+        fields={
+            "last_state": "last_test.state",
+            "last_duration_ms": "last_test.duration_ms",
+            "tested_at": "last_test.tested_at",
+        },
+    ),
     "GetQueryPolicyResponse": Entry(fields={"target_whose": "target.whose", "target_node_ids": "target.node_ids"}),
     "CompressionProfile": Entry(without="is_built_in"),
     "Window": Entry(fields={"message_format": "format"}, more={"forks": "tuple[WindowFork, ...]"}),

@@ -271,7 +271,7 @@ def _hit(hit: Fused, rank: int, families: Mapping[str, str]) -> pb.QueryHit:
         snippet=best.hit.snippet,
         score=hit.score,
         part_numbers=hit.part_numbers,
-        scope=_OWN[best.hit.scope],
+        scope=_OWN[best.hit.scope or QueryScope.TEAM],
         sources=[_source(source, families[source.provider_id]) for source in hit.sources],
         metadata_json=orjson.dumps(best.hit.metadata).decode() if best.hit.metadata else "",
         as_of=times.timestamp(best.hit.as_of) if best.hit.as_of else None,
@@ -287,7 +287,7 @@ def _source(candidate: Candidate, family: str) -> pb.HitSource:
         ref=candidate.ref,
         provider_id=candidate.provider_id,
         family=family,
-        scope=_OWN[candidate.hit.scope],
+        scope=_OWN[candidate.hit.scope or QueryScope.TEAM],
     )
 
 

@@ -104,6 +104,7 @@ def _hit(hit: FacetPassage) -> Hit:
         Hit,
         hit,
         source_id=f"{hit.page_id}/{_PUT if hit.is_put else BRAIN}/{hit.slug}/{hit.ordinal}",
+        superseded_by="",
         title=_BETWEEN.join((hit.title, hit.heading)),
         snippet=hit.text,
         scope=QueryScope.TEAM,

@@ -20,6 +20,8 @@ from service_runtime.rpc.principal import Principal
 
 MCP = "mcp"
 TRUST = 1
+# The error of a tool may hold addresses, queries and stack traces, so users do not get it.
+_MASKED = "the tool failed; administrators see its error"
 _RESULTS_MAX = 200  # results of one answer that are read; the rest is ignored
 _HITS_BYTES = 2  # hashing and parsing a character takes as long as parsing this many bytes (for `beside_the_loop`)
 _DISPLAY_CHARS_MAX = 100
@@ -56,7 +58,13 @@ class McpToolProvider:
     def __init__(self, servers: McpServers, tool: Tool) -> None:
         self._servers = servers
         name = line_of(f"{tool.server_name}: {tool.title}", chars_max=_DISPLAY_CHARS_MAX)
-        self.info = ProviderInfo(id=tool.provider_id, family=MCP, display_name=name, is_default=tool.is_default)
+        self.info = ProviderInfo(
+            id=tool.provider_id,
+            family=MCP,
+            display_name=name,
+            scopes=frozenset({QueryScope.TEAM}),  # results are the tenant's, and no user's own
+            is_default=tool.is_default,
+        )
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
         """Call the tool with the question, and return its answer as hits.
@@ -66,8 +74,6 @@ class McpToolProvider:
             McpServerFailed: the server cannot be reached, or the tool failed.
             SecretUnreadable: no configured key can decrypt the secret of the server.
         """
-        if QueryScope.TEAM not in request.scopes:
-            return Answered(state=State.SKIPPED, reason="what the tool finds is the tenant's, and no user's own")
         try:
             tool, reply = await self._servers.ask(
                 self.info.id, question=request.query, limit=request.limit, principal=principal
@@ -76,6 +82,8 @@ class McpToolProvider:
             return Answered(state=State.SKIPPED, reason=str(error))
         target = f"tool {tool.name} of {tool.server_id}"
         if reply.is_error:
+            if "admin" not in principal.scopes:
+                raise McpServerFailed(_MASKED)
             what = line_of(" ".join(reply.texts), chars_max=REASON_CHARS_MAX // 2)
             raise McpServerFailed(f"the tool failed: {what}" if what else "the tool failed")
         size_bytes = _HITS_BYTES * sum(map(len, reply.texts))

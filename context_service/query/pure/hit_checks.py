@@ -14,7 +14,7 @@ from itertools import islice
 
 import orjson
 
-from context_service.query.model import Answered, Hit, ProviderQuery, QueryScope, State
+from context_service.query.model import BOTH, Answered, Hit, ProviderQuery, QueryScope, State
 
 SNIPPET_CHARS_MAX = 1_200  # enough for a passage (a chunk of a text), which has up to 256 tokens
 TITLE_CHARS_MAX = 200
@@ -48,13 +48,16 @@ class Checked:
     mode: str
 
 
-def checked_answer(answer: object, request: ProviderQuery, *, now: datetime) -> Checked:
+def checked_answer(
+    answer: object, request: ProviderQuery, *, now: datetime, scopes: frozenset[QueryScope] = BOTH
+) -> Checked:
     """Return the parts of a provider's answer that are valid and may be shown.
 
     Args:
         answer: What the provider returned, whatever it is.
         request: The query that the provider was asked.
         now: The current time, by which an answer may be out of date.
+        scopes: The scopes that the provider says its hits may have.
 
     Raises:
         Malformed: the answer is not an `Answered`, has a wrong state, or has hits of which none is valid.
@@ -65,13 +68,14 @@ def checked_answer(answer: object, request: ProviderQuery, *, now: datetime) -> 
         raise Malformed("its state must be OK, SKIPPED or STALE")
     if not isinstance(answer.hits, list | tuple):
         raise Malformed(f"its hits must be a list or a tuple (got {_type_of(answer.hits)})")
+    scope_default = next(iter(scopes)) if len(scopes) == 1 else QueryScope.TEAM
     hits: dict[str, Hit] = {}
     wrong = outside = 0
     for raw_hit in islice(answer.hits, LOOKED_AT_MAX):
-        hit = _hit(raw_hit)
+        hit = _hit(raw_hit, scope_default)
         if hit is None or hit.source_id in hits:
             wrong += 1
-        elif not _is_wanted(hit, request):
+        elif hit.scope not in scopes or not _is_wanted(hit, request):
             outside += 1
         elif len(hits) < request.limit:
             hits[hit.source_id] = hit
@@ -129,9 +133,9 @@ def line_of(text: object, *, chars_max: int) -> str:
     return " ".join(text_of(text, chars_max=chars_max).split())
 
 
-def _hit(hit: object) -> Hit | None:
-    """Return a hit as it can be shown, or None if it is malformed."""
-    if type(hit) is not Hit or type(hit.scope) is not QueryScope:
+def _hit(hit: object, scope_default: QueryScope) -> Hit | None:
+    """Return a hit as it can be shown, or None if it is malformed; without a scope it gets the default."""
+    if type(hit) is not Hit or (hit.scope is not None and type(hit.scope) is not QueryScope):
         return None
     source_id = line_of(hit.source_id, chars_max=SOURCE_ID_CHARS_MAX)
     snippet = text_of(hit.snippet, chars_max=SNIPPET_CHARS_MAX)
@@ -142,7 +146,7 @@ def _hit(hit: object) -> Hit | None:
         source_id=source_id,
         title=title or source_id,
         snippet=snippet,
-        scope=hit.scope,
+        scope=hit.scope or scope_default,
         score=_number(hit.score),
         aliases=_aliases(hit.aliases),
         label=line_of(hit.label, chars_max=TITLE_CHARS_MAX) or title or source_id,

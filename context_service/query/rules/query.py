@@ -22,7 +22,7 @@ from context_service.kernel.llm.reranking import RERANKED_MAX, Reranking
 from context_service.kernel.llm.texts import Chat, ChatFailed
 from context_service.kernel.tokens import TokenCounter
 from context_service.query.model import CONTEXT, DEADLINE_DEEP_S, DEADLINE_QUICK_S, WORDS_ONLY, Expanded
-from context_service.query.providers import Answered, Expanding, ProviderQuery, State
+from context_service.query.providers import Answered, Expanding, ProviderQuery, QueryScope, State
 from context_service.query.pure import expand as expanding
 from context_service.query.pure import model_answers, quotations
 from context_service.query.pure.expand import ExpandedRef
@@ -496,8 +496,8 @@ class ContextQueries:
                 tell(progress[provider_id])
 
             async def check(provider_id: str, outcome: ProviderResult, size_bytes: int) -> None:
-                wanted = _wanted_of(by_id[provider_id], request)
-                tell_of(provider_id, outcome, await beside_the_loop(size_bytes, _check_answer, outcome, wanted))
+                wanted, scopes = _wanted_of(by_id[provider_id], request), by_id[provider_id].info.scopes
+                tell_of(provider_id, outcome, await beside_the_loop(size_bytes, _check_answer, outcome, wanted, scopes))
 
             def ended(provider_id: str, outcome: ProviderResult) -> None:
                 """Check the answer of a provider and report it, in a task of its own if the answer is large.
@@ -509,8 +509,8 @@ class ContextQueries:
                     calls.end_turn()
                 size_bytes = _checking_bytes(outcome)
                 if size_bytes <= _CHECKED_AT_ONCE_BYTES:
-                    wanted = _wanted_of(by_id[provider_id], request)
-                    tell_of(provider_id, outcome, _check_answer(outcome, wanted))
+                    wanted, scopes = _wanted_of(by_id[provider_id], request), by_id[provider_id].info.scopes
+                    tell_of(provider_id, outcome, _check_answer(outcome, wanted, scopes))
                 else:
                     checking.create_task(check(provider_id, outcome, size_bytes))
 
@@ -684,12 +684,14 @@ def _checking_bytes(outcome: ProviderResult) -> int:
     return SNIPPET_CHARS_MAX * min(len(hits), LOOKED_AT_MAX) if isinstance(hits, list | tuple) else 0
 
 
-def _check_answer(outcome: ProviderResult, request: ProviderQuery) -> Checked | BaseException:
+def _check_answer(
+    outcome: ProviderResult, request: ProviderQuery, scopes: frozenset[QueryScope]
+) -> Checked | BaseException:
     """Check the answer of a provider; return its valid parts, or the error if it failed or is malformed."""
     if outcome.error is not None:
         return outcome.error
     try:
-        return checked_answer(outcome.result, request, now=datetime.now(UTC))
+        return checked_answer(outcome.result, request, now=datetime.now(UTC), scopes=scopes)
     except Exception as error:
         return error
 

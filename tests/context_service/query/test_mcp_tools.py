@@ -304,6 +304,9 @@ async def test_what_goes_wrong_on_a_server_is_a_clear_status_and_hides_nobody_el
 
     server.tools[TOOL].answer = fails
     status, _ = await asked(ask, tool)
+    masked = "MCP_SERVER_FAILED: the tool failed; administrators see its error"
+    assert (status["state"], status["reason"]) == ("error", masked)
+    status, _ = await asked(ask, tool, key="admin")
     assert (status["state"], status["reason"]) == ("error", "MCP_SERVER_FAILED: the tool failed: no such index")
     server.tools[TOOL].answer = lambda _: "x" * 2_000_000
     assert "more than 1,048,576 bytes" in (await asked(ask, tool))[0]["reason"]
@@ -399,7 +402,9 @@ async def test_policy_holds_against_ids_that_a_model_names(world: World, ask: As
     await say(world, tool.provider_id, enabled=False)
     status, _ = await asked(ask, tool)
     assert (status["state"], status["reason"]) == ("skipped", "it is disabled")
-    assert (await asked(ask, tool, scope="personal"))[0]["state"] == "skipped"
+    await say(world, tool.provider_id, enabled=True)
+    status, _ = await asked(ask, tool, scope="personal")
+    assert (status["state"], status["reason"]) == ("skipped", "it has only TEAM hits")
     assert server.called == []
     await call(world, "DeleteMcpServer", server_id=tool.server_id)
 

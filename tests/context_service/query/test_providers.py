@@ -265,6 +265,16 @@ def test_hits_with_other_metadata_are_left_out_and_a_number_is_no_boolean():
     assert answer.reason == "3 of another scope, time or metadata are left out"
 
 
+def test_a_hit_without_a_scope_has_the_only_one_of_its_provider_and_one_of_another_is_counted():
+    hits = [stubs.hit("a", "x"), stubs.hit("b", "x", scope=QueryScope.TEAM)]
+    personal = frozenset({QueryScope.PERSONAL})
+    answer = checked_answer(Answered(hits=hits), ProviderQuery(query="?", limit=3), now=NOW, scopes=personal)
+    assert [(one.source_id, one.scope) for one in answer.hits] == [("a", QueryScope.PERSONAL)]
+    assert answer.reason == "1 of another scope or time are left out"
+    answer = checked_answer(Answered(hits=hits), ProviderQuery(query="?", limit=3), now=NOW)
+    assert [one.scope for one in answer.hits] == [QueryScope.TEAM, QueryScope.TEAM]
+
+
 @pytest.mark.parametrize(
     "answered",
     [

@@ -388,6 +388,8 @@ class ContextProvider(Value):
     last_state: ProviderState | Literal[""] = ""
     # Its status in the newest stored test. Only for callers that may run source tests.
     last_duration_ms: int = 0
+    # Its status in the newest stored test. Only for callers that may run source tests.
+    tested_at: datetime | None = None
 
     @classmethod
     def from_proto(cls, message: pb.ContextProvider) -> ContextProvider:
@@ -404,6 +406,7 @@ class ContextProvider(Value):
             is_allowed=message.is_allowed,
             last_state=PROVIDER_STATES.get(message.last_test.state, ""),
             last_duration_ms=message.last_test.duration_ms,
+            tested_at=time_of(message.last_test.tested_at) if message.last_test.HasField("tested_at") else None,
         )
 
 

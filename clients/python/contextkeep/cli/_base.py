@@ -249,14 +249,11 @@ def graph_option(text: str = "Graph that --external-id looks in.") -> Callable[[
     return click.option("--graph", "graph_name", default="", help=f'{text}  [default: the graph "default"]')
 
 
-def memory_option(name: str) -> Callable[[Any], Any]:
-    """Return the option that says how a query searches memories."""
-    return click.option(
-        name,
-        "memory_mode",
-        type=click.Choice(get_args(MemoryQueryMode)),
-        help="recall: each memory is a hit; reflect: one hit sums them up.",
-    )
+MEMORY_MODE = click.option(
+    "--memory-mode",
+    type=click.Choice(get_args(MemoryQueryMode)),
+    help="recall: each memory is a hit; reflect: one hit sums them up.",
+)
 
 
 class NodeArgument:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextkeep.cli._base import JSON_OBJECT, SCORE_MIN, Session, command, memory_option, subject_option
+from contextkeep.cli._base import JSON_OBJECT, MEMORY_MODE, SCORE_MIN, Session, command, subject_option
 from contextkeep.cli._output import Format, Output
 from contextkeep.cli.sources import AGENT, CONTEXT, DEPTH, ENTITY, LISTED, MODE, PROVIDER, SCOPE
 from contextkeep.values import QueriedContext
@@ -26,7 +26,7 @@ _PROVIDERS = "providers"
         "--family", "families", multiple=True, help="Search all sources of this family, such as mcp; may be repeated."
     ),
     ENTITY,
-    memory_option("--memory"),
+    MEMORY_MODE,
     CONTEXT,
     click.option(
         "--expand",

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import click
 
-from contextkeep.cli._base import Session, command, limit_option, memory_option, subject_option
+from contextkeep.cli._base import MEMORY_MODE, Session, command, limit_option, subject_option
 from contextkeep.cli._output import Format, Output
 from contextkeep.cli.specialist import specialist
 from contextkeep.values import QueryDepth, QueryMode, QueryScope, SourceTest
@@ -103,7 +103,7 @@ def policy(session: Session, output: Output, **options: Any) -> None:
         multiple=True,
         help="For workspace: search the records of this node (its UUID) and below; may be repeated.",
     ),
-    memory_option("--memories"),
+    MEMORY_MODE,
     click.option(
         "--reset",
         multiple=True,
@@ -144,7 +144,7 @@ _BOTH = ("provider_id", "state", "other_state", "duration_ms", "other_duration_m
     PROVIDER,
     ENTITY,
     CONTEXT,
-    memory_option("--memories"),
+    MEMORY_MODE,
     AGENT,
     subject_option,
     name="test",
