@@ -361,6 +361,24 @@ def test_a_key_is_made_and_taken_back_by_keyboard(page: Browser, administrators:
     assert page.complaints() == []
 
 
+def test_a_learned_memory_is_found_and_forgotten_by_keyboard(page: Browser, stack: Addresses):
+    key = a_key(scopes=["read", "write", "delegate"])
+    with ContextClient(stack.context, api_key=key) as context:
+        memory = context.memories.retain("I live in Oslo.", subject_user_id="ada").memory_id
+    page.sign_in(key, user="ada")
+    page.open("/sources/memories")
+    page.driver.find_element(By.CSS_SELECTOR, f'a[href="/sources/memories/{memory}"]').send_keys(Keys.ENTER)
+    page.arrived(f"/sources/memories/{memory}")
+    page.look(width=400)
+    axe = AXE.read_text("utf-8") if AXE.exists() else ""
+    assert (page.overflowing(), violations(page, axe) if axe else []) == ([], [])
+
+    page.driver.find_element(By.NAME, "sure").send_keys(Keys.SPACE)
+    page.driver.find_element(By.CSS_SELECTOR, "button.danger").send_keys(Keys.ENTER)
+    page.until(lambda: "It is forgotten" in page.text and "Nothing is kept about this user" in page.text)
+    assert page.complaints() == []
+
+
 def test_a_thread_goes_on_by_itself_though_its_line_is_cut(
     page: Browser, key: str, clients: tuple[ContextClient, EntityClient]
 ):

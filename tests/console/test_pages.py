@@ -22,6 +22,7 @@ from contextkeep import (
     EntityClient,
     ExternalId,
     FileInput,
+    MemorySource,
     MessageInput,
     NodeInput,
     PartInput,
@@ -74,13 +75,16 @@ def test_every_page_is_there_for_a_user_that_a_key_acts_for(running: Running, vi
         sent = context.contexts.send("Where is my file?", subject_user_id="ann")
         window = context.windows.open(sent.context_id, "gpt-5", subject_user_id="ann").window_id
         task = context.tasks.create(sent.context_id, subject_user_id="ann").task_id
-        context.memories.retain("Ann likes <b>oranges</b>.", key="fruit", subject_user_id="ann")
+        source = MemorySource(label="learned", context_id=sent.context_id, ref="m1")
+        memory = context.memories.retain(
+            "Ann likes <b>oranges</b>.", key="fruit", source=source, subject_user_id="ann"
+        ).memory_id
         wiki = context.pages.put("Ann's <i>habits</i>", "# Fruit\n\nOranges.\n", subject_user_id="ann").page_id
     below, ones = f"/contexts/{sent.context_id}", f"/windows/{window}"
     mine = ["/", "/contexts", "/windows", "/graph", "/memory", "/mappings", "/sources?q=file", below, f"{below}/delete"]
     mine += [f"{below}/recall?text=file", f"{below}/messages/{sent.message_id}", f"/tasks/{task}"]
     mine += ["/sources/bases", "/sources/pages", f"/sources/pages/{wiki}", "/sources/memories"]
-    mine += ["/sources/memories?q=oranges"]
+    mine += ["/sources/memories?q=oranges", f"/sources/memories/{memory}"]
     mine += [ones, f"{ones}/pack", f"{ones}/state", f"{ones}/original?ref=m1"]
 
     client = visitor(running, key, user="ann")
@@ -88,6 +92,7 @@ def test_every_page_is_there_for_a_user_that_a_key_acts_for(running: Running, vi
         answer = client.get(path)
         assert (answer.status_code, 'class="trouble' in answer.text) == (200, False), path
     assert "&lt;b&gt;oranges" in client.get("/sources/memories?q=oranges").text
+    assert f'href="{below}?to=21#m1"' in client.get(f"/sources/memories/{memory}").text
     assert "Oranges." in client.get(f"/sources/pages/{wiki}").text
     assert visitor(running, key, user="bob").get(below).status_code == 404
 
@@ -356,6 +361,26 @@ def test_a_record_is_archived_and_brought_back(running: Running, visitor: Visito
         client.post(f"/records/{record}/restore", data=form)
 
         assert (archived, context.records.get(record).status) == ("archived", "active")
+
+
+def test_a_memory_is_corrected_ended_and_forgotten(running: Running, visitor: Visitor, stack: Addresses):
+    key = a_key(scopes=["read", "write", "delegate"])
+    with ContextClient(stack.context, api_key=key) as context:
+        ada = {"subject_user_id": "ada"}
+        memory = context.memories.retain("I live in <i>Oslo</i>.", **ada)
+        client = visitor(running, key, user="ada")
+        form = {"token": token_of(client), "version": "1"}
+        path = f"/sources/memories/{memory.memory_id}"
+        assert client.post(path, data={**form, "text": "I live in Moss."}).status_code == 303
+        assert client.post(path, data={**form, "text": "I live in Rome."}).status_code == 409
+        page = client.get(path).text
+        assert "I live in Moss." in page and "I live in &lt;i&gt;Oslo&lt;/i&gt;." in page
+
+        assert client.post(f"{path}/end", data={**form, "version": "2"}).status_code == 303
+        assert 'data-state="ended"' in client.get(path).text
+        assert client.post(f"{path}/forget", data=form).status_code == 400
+        assert client.post(f"{path}/forget", data={**form, "sure": "yes"}).status_code == 303
+        assert (list(context.memories.list(**ada)), client.get(path).status_code) == ([], 404)
 
 
 def test_a_context_is_deleted_with_a_receipt_by_who_is_sure(

@@ -6,7 +6,7 @@ import asyncio
 
 from starlette.responses import Response
 
-from contextkeep import Document, KnowledgeBase, McpServer, McpTool, Memory, PageVersion, WikiPage
+from contextkeep import Document, KnowledgeBase, McpServer, McpTool, PageVersion, WikiPage
 from contextkeep_console import code
 from contextkeep_console.rendering import query
 from contextkeep_console.tables import Column, Table, facts
@@ -236,56 +236,4 @@ async def page(visit: Visit) -> Response:
             python=code.python("context", "pages.get", page_id=page_id, version=version, **visit.whose),
             shell=code.shell("wiki", "get", result.slug),
         ),
-    )
-
-
-async def memories(visit: Visit) -> Response:
-    """List the memories of the user, or those that matter to a question."""
-    question = visit.query_value("q")
-
-    async def load_table() -> Table:
-        """Load the rows of the table; the page shows an error in its place if this fails."""
-        rows: list[Memory]
-        if question:
-            recalled = await visit.context.memories.recall(question, limit=20, **visit.whose)
-            rows, has_more = [item.memory for item in recalled], False
-        else:
-            rows, has_more = await take(visit.context.memories.list(**visit.whose), visit.limit)
-        return Table(
-            name="memories",
-            title="What matters to it" if question else "Memories",
-            columns=(
-                Column(name="kind", value=lambda row: row.kind, kind="state"),
-                Column(name="text", value=lambda row: row.text, kind="prose"),
-                Column(name="about", value=lambda row: row.key),
-                Column(name="holds", value=lambda row: not row.superseded_by),
-                Column(name="contradicts", value=lambda row: len(row.contradicts) or "", kind="number", is_minor=True),
-                Column(name="sure", value=lambda row: row.confidence, kind="share", is_minor=True),
-                Column(name="from", value=lambda row: ", ".join(s.label or s.uri or s.ref for s in row.sources)),
-                Column(name="happened", value=lambda row: row.happened_at or row.created_at, kind="time"),
-            ),
-            rows=rows,
-            limit=visit.limit,
-            has_more=has_more,
-            empty="Nothing is kept about this user. An agent retains something with memories.retain.",
-        )
-
-    table = await part(load_table())
-    return visit.render(
-        "knowledge.html",
-        here="sources",
-        title="Memories",
-        tabs=TABS,
-        tab="/sources/memories",
-        about="Facts about a user across conversations, superseded ones included.",
-        form=(("q", "What matters to", question),),
-        parts_shown=[table],
-        memories=table.value,
-        code=code.Code(
-            python=code.python_each("context", "memories.recall", question, **visit.whose)
-            if question
-            else code.python_each("context", "memories.list", **visit.whose),
-            shell=code.shell("memory", "recall", question) if question else code.shell("memory", "list"),
-        ),
-        begin=None,
     )
