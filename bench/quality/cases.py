@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bench.quality.conversations import Asked, Conversation
+from bench.quality.corpora import PARAPHRASES
 from bench.quality.in_memory import Index
 from bench.quality.vectors import Similarities
 from context_service.kernel.courtesies import asks_nothing
@@ -93,7 +94,7 @@ def cases(
     found = [
         case
         for conversation in conversations
-        for case in _of(conversation, conversations, never_mentioned, folder, with_model)
+        for case in _of(name, conversation, conversations, never_mentioned, folder, with_model)
     ]
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -109,6 +110,7 @@ def _sources() -> bytes:
 
 
 def _of(
+    name: str,
     conversation: Conversation,
     conversations: Sequence[Conversation],
     never_mentioned: Sequence[str],
@@ -116,7 +118,10 @@ def _of(
     with_model: bool,
 ) -> Iterable[Case]:
     """Yield the questions to one conversation."""
-    others = [asked for other in conversations if other is not conversation for asked in other.asked]
+    # All conversations of paraphrases hold the same statements, so a question of another one is answered in each.
+    others = [
+        asked for other in conversations if other is not conversation and name != PARAPHRASES for asked in other.asked
+    ]
     unanswered = [
         *(("of others", asked.text) for asked in others[:: len(others) // OTHERS_MAX + 1]),
         *(("never", text) for text in never_mentioned),

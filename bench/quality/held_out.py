@@ -21,11 +21,11 @@ import numpy as np
 from bench.quality.cases import NAMES, Case, cases, interval, recall, vector
 from bench.quality.corpora import BY_MEANING_ONLY, corpora, with_few_passages
 from context_service.retrieval.profiles import CONVERSATION, DEFAULT, Profile, profile
-from context_service.retrieval.pure.calibration import PARAMETERS, Evidence, probabilities, relevant_count
+from context_service.retrieval.pure.calibration import PARAMETERS, SIZE, Evidence, probabilities, relevant_count
 
 L2 = 3e-3
 NEGATIVES = 60  # candidates of a question that are learned from: the best by the profile of the service
-ROUNDS = 200
+ROUNDS, ROUNDS_AGAIN = 120, 40  # of learning; from other weights on
 STEP, MOMENTUM, SMOOTHING = 0.15, 0.9, 0.99
 # What a corpus whose speakers ask for another profile counts: people among themselves, or talk with an assistant.
 OF_OTHER_PROFILE = 0.5
@@ -96,14 +96,21 @@ def lesson(of: Mapping[str, Corpus], profile_name: str) -> Lesson:
     )
 
 
-def learned(of: Lesson, names: Iterable[str]) -> Matrix:
-    """Return weights of some features: each message of the evidence should have its share of the softmax (Adam)."""
+def learned(of: Lesson, names: Iterable[str], start: Matrix | None = None) -> Matrix:
+    """Return weights of some features: each message of the evidence should have its share of the softmax (Adam).
+
+    Args:
+        of: The questions to learn from.
+        names: The features; all others have no weight.
+        start: Weights that are nearly right; None begins with none.
+    """
     columns = [NAMES.index(name) for name in names]
     features = of.features[:, columns]
-    weights, speed, square = (np.zeros(len(columns)) for _ in range(3))
+    weights = np.zeros(len(columns)) if start is None else start[columns].copy()
+    speed, square = np.zeros(len(columns)), np.zeros(len(columns))
     of_each = np.zeros(len(of.starts))
     np.add.at(of_each, of.of_question[of.evidence[np.unique(of.message, return_index=True)[1]]], of.share)
-    for number in range(1, ROUNDS + 1):
+    for number in range(1, (ROUNDS if start is None else ROUNDS_AGAIN) + 1):
         scores = features @ weights
         shares = np.exp(scores - np.maximum.reduceat(scores, of.starts)[of.of_question])
         shares /= np.add.reduceat(shares, of.starts)[of.of_question]
@@ -133,22 +140,23 @@ def _weights(of_profile: Profile, of: Mapping[str, Corpus]) -> Mapping[str, floa
     return of_profile.with_meaning if _has_model(of) else of_profile.words
 
 
-def profiles_without(all_of: Mapping[str, Corpus], name: str, without: str = "") -> dict[str, Matrix]:
+def profiles_without(
+    all_of: Mapping[str, Corpus], name: str, without: str = "", start: Mapping[str, Matrix] | None = None
+) -> dict[str, Matrix]:
     """Return the weights of each profile's features, learned without a corpus and perhaps without a feature.
 
     Args:
         all_of: All corpora.
         name: The corpus that is left out; empty for none.
         without: The feature that is left out; empty for none.
+        start: Weights to begin with; None begins with none.
     """
     others = left_out(all_of, name)
-    return {
-        profile_name: learned(
-            lesson(others, profile_name),
-            [feature for feature in _weights(profile(profile_name), others) if feature != without],
-        )
-        for profile_name in (DEFAULT, CONVERSATION)
-    }
+    found = {}
+    for profile_name in {case.profile for case in all_of.get(name, ())} or (DEFAULT, CONVERSATION):
+        names = [feature for feature in _weights(profile(profile_name), others) if feature != without]
+        found[profile_name] = learned(lesson(others, profile_name), names, start and start[profile_name])
+    return found
 
 
 def by_thirds(all_of: Mapping[str, Corpus], name: str) -> Ranking | None:
@@ -211,9 +219,13 @@ def print_ablation(all_of: Mapping[str, Corpus]) -> None:
     """Print the loss of R@10 on each corpus if a feature is left out and the others are learned again without it."""
     names = dict.fromkeys(name for key in (DEFAULT, CONVERSATION) for name in _weights(profile(key), all_of))
     print(f"\nloss of R@10 without a feature, held out\n{'':12}{''.join(f'{name[:13]:>14}' for name in all_of)}")
-    whole = {name: _recall_at_10(all_of[name], profiles_without(all_of, name)) for name in all_of}
+    with_all = {name: profiles_without(all_of, name) for name in all_of}
     for feature in names:
-        losses = [whole[name] - _recall_at_10(all_of[name], profiles_without(all_of, name, feature)) for name in all_of]
+        losses = [
+            _recall_at_10(corpus, with_all[name])
+            - _recall_at_10(corpus, profiles_without(all_of, name, feature, with_all[name]))
+            for name, corpus in all_of.items()
+        ]
         print(f"{feature:12}{''.join(f'{loss:14.3f}' for loss in losses)}", flush=True)
 
 
@@ -243,28 +255,30 @@ def scored(corpus: Corpus, weights: Mapping[str, Matrix]) -> list[Scored]:
     return found
 
 
-def calibrated(of: Iterable[tuple[Scored, float]]) -> dict[str, float]:
+def calibrated(of: Iterable[tuple[Scored, float]], *, size: float) -> dict[str, float]:
     """Return the parameters of a calibration that fit the first passages of questions (Newton, logistic).
 
     Args:
-        of: Questions, each with what it counts.
+        of: Questions, each with its weight.
+        size: The parameter of the size, which is not fitted: all corpora here are large, so it would tell them apart
+            instead of large scopes from small ones.
     """
-    rows, right, counts = [], [], []
+    rows, sizes, right, counts = [], [], [], []
     for question, weight in of:
         scope: Evidence = question.case.scope
         for place, (seq, value) in enumerate(zip(question.seqs[:SCORED], question.sums, strict=False), 1):
-            rows.append((1.0, value, -np.log(place), scope.coverage, scope.information, scope.size))
+            rows.append((1.0, value, -np.log(place), scope.coverage, scope.information))
+            sizes.append(size * scope.size)
             right.append(seq in question.case.evidence)
             counts.append(weight)
     x, y, w = np.array(rows), np.array(right, dtype=float), np.array(counts) / sum(counts) * len(counts)
-    parameters = np.zeros(len(PARAMETERS))
+    parameters = np.zeros(x.shape[1])
     for _ in range(NEWTON_ROUNDS):
-        p = 1 / (1 + np.exp(-np.clip(x @ parameters, -30, 30)))
+        p = 1 / (1 + np.exp(-np.clip(x @ parameters + np.array(sizes), -30, 30)))
         gradient = x.T @ (w * (p - y)) + RIDGE * parameters
         hessian = (x * (w * p * (1 - p))[:, None]).T @ x + RIDGE * np.eye(len(parameters))
         parameters -= np.linalg.solve(hessian, gradient)
-    fitted: dict[str, float] = dict(zip(PARAMETERS, parameters.tolist(), strict=True))
-    return fitted
+    return dict(zip(PARAMETERS, [*parameters.tolist(), size], strict=True))
 
 
 def print_scores(all_of: Mapping[str, Corpus]) -> None:
@@ -282,9 +296,9 @@ def print_scores(all_of: Mapping[str, Corpus]) -> None:
             shown = [
                 (question, (1.0 if question.case.profile == chosen else OF_OTHER_PROFILE) / len(other))
                 for other in others.values()
-                for question in scored(other, dict.fromkeys(own, by))
+                for question in scored(other, dict.fromkeys((DEFAULT, CONVERSATION), by))
             ]
-            fitted[chosen] = calibrated(shown)
+            fitted[chosen] = calibrated(shown, size=shipped[chosen][SIZE])
         print(_scores_line("  learned without it", scored(corpus, own), fitted), flush=True)
 
 
@@ -293,7 +307,7 @@ def _scores_line(name: str, found: Sequence[Scored], parameters: Mapping[str, Ma
     lost, few = [], defaultdict(list)
     for question in found:
         scores = probabilities(parameters[question.case.profile], question.case.scope, question.sums)
-        relevant = relevant_count(scores, None)
+        relevant = relevant_count(scores, None, by_meaning=bool(question.case.by_cosine))
         if not question.case.evidence:
             few[question.case.kind].append(len(set(question.seqs[:relevant])) <= 1)
             continue

@@ -149,7 +149,7 @@ class ContextsFinding:
             profile_name=query.profile,
         )
         ranked, replaced_by = await self._newest_first(best.ranked, searched, principal)
-        count = relevant_count([item.score for item in ranked], query.score_min)
+        count = relevant_count([item.score for item in ranked], query.score_min, by_meaning=best.by_meaning)
         chosen = _grouped(ranked[:count], searched, limit=query.limit, passages_max=query.passages_max)
         return FoundContexts(
             contexts=await self._contexts(chosen, searched, replaced_by, principal),

@@ -322,7 +322,7 @@ class Recalling:
             seq_to=SEQ_MAX if query.which.seq_to is None else query.which.seq_to,
         )
         by_score, replaced_by = await self._newest_first(hits.ranked, scope, principal)
-        count = relevant_count([item.score for item in by_score], query.score_min)
+        count = relevant_count([item.score for item in by_score], query.score_min, by_meaning=hits.by_meaning)
         named = [item for item in by_score[count:] if (item.row.seq, item.row.ordinal) in mentioned]
         ranked = _first(mentioned, [*by_score[:count], *named])
         ranked = ranked[: max(limit, len(mentioned) + RERANKED_MAX) if reranker else limit]

@@ -132,7 +132,8 @@ class MemoryRecalling:
             principal=principal,
         )
         by_seq: dict[int, Ranked] = {}
-        count = relevant_count([ranked.score for ranked in matches.ranked], query.score_min)
+        scores = [ranked.score for ranked in matches.ranked]
+        count = relevant_count(scores, query.score_min, by_meaning=matches.by_meaning)
         for ranked in matches.ranked[:count]:  # best first, so a long memory is represented by its best passage
             by_seq.setdefault(ranked.row.seq, ranked)
         by_seq = dict(islice(by_seq.items(), limit))

@@ -14,8 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from context_service.retrieval.pure.features import Candidates
+from context_service.retrieval.pure.features import UNRELATED, Candidates
 
 # The parameters of the model, as a profile names them.
 PARAMETERS = BIAS, SUM, PLACE, COVERAGE, INFORMATION, SIZE = "bias", "sum", "place", "coverage", "information", "size"
@@ -24,12 +25,20 @@ FALLING = (SUM, PLACE)  # these must not be negative, or a passage would have a 
 SIZE_MAX = 2.5  # the logarithm of 316 passages: from there on, the size does not matter
 _LOGIT_MAX = 30.0  # beyond it, a probability is 0 or 1 in its first 12 digits
 
-# Cosine similarities of texts that have nothing to do with each other, and of a question and its answer.
-_UNRELATED, _RELATED = 0.1, 0.6
+_RELATED = 0.6  # the cosine similarity of a question and its answer
 
-# Defaults of a recall whose caller names no score. If even the best passage is improbable, nothing was said of the
-# question; if it is doubtful, only this one is worth its tokens. docs/benchmarks.md says what these cost and save.
-NOTHING_BELOW, ONLY_BEST_BELOW, EACH_MIN = 0.12, 0.17, 0.005
+
+class Thresholds(NamedTuple):
+    """Defaults of a recall whose caller names no score; docs/benchmarks.md says what these cost and save."""
+
+    nothing_below: float  # if even the best passage is less probable, nothing was said of the question
+    only_best_below: float  # if the best passage is less probable, it is doubtful, and only it is worth its tokens
+    each_min: float = 0.005
+
+
+# Meaning tells better than words whether anything was said of a question. A passage that is found by its meaning alone
+# never scores high, so less is needed to return it.
+BY_WORDS, BY_MEANING = Thresholds(0.12, 0.17), Thresholds(0.1, 0.28)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +58,7 @@ class Evidence:
         alone = max(candidates.covered(candidates.counts), default=0.0)
         nearest = max([cosine for cosine, _ in candidates.cosines.values()], default=0.0)
         return cls(
-            coverage=max(*candidates.covered_previous, min((nearest - _UNRELATED) / (_RELATED - _UNRELATED), 1.0), 0.0),
+            coverage=max(*candidates.covered_previous, min((nearest - UNRELATED) / (_RELATED - UNRELATED), 1.0), 0.0),
             information=alone * sum(candidates.idf.values()) / most,
             size=min(math.log10(candidates.passages), SIZE_MAX),
         )
@@ -75,20 +84,22 @@ def probabilities(parameters: Mapping[str, float], evidence: Evidence, sums: Seq
     ]
 
 
-def relevant_count(scores: Sequence[float], score_min: float | None) -> int:
+def relevant_count(scores: Sequence[float], score_min: float | None, *, by_meaning: bool) -> int:
     """Return how many of the first passages are relevant.
 
     Args:
         scores: The probabilities of the passages, the largest first.
         score_min: The least probability that the caller wants. None takes the defaults: nothing if even the best
             passage is improbable, the best one alone if it is doubtful, and else those that may be relevant at all.
+        by_meaning: Whether vectors were compared, too.
     """
     if score_min is None:
-        if not scores or scores[0] < NOTHING_BELOW:
+        defaults = BY_MEANING if by_meaning else BY_WORDS
+        if not scores or scores[0] < defaults.nothing_below:
             return 0
-        if scores[0] < ONLY_BEST_BELOW:
+        if scores[0] < defaults.only_best_below:
             return 1
-        score_min = EACH_MIN
+        score_min = defaults.each_min
     return sum(score >= score_min for score in scores)
 
 

@@ -45,9 +45,15 @@ _BIGRAM_TERMS = 2  # two terms of a pair may be at most this many terms apart
 _BIGRAMS_MAX = 2  # more pairs than this count no more
 _SESSION_PLACES = 20  # all places from this one on count as late in their session
 
+# The similarity of texts that have nothing to do with each other.
+UNRELATED = 0.1
+
 # How much less the meaning of a passage counts where words alone find the whole query: then they are the better guide.
 # Where the best passage has none of the query's words, meaning counts fully.
-_LESS_MEANING = 0.77
+_LESS_MEANING = 0.6
+# Words count fully if the best passage has this share of the query, and with the square of the share below it: the only
+# passage with "project" is the best by words, though it may have nothing else of the query.
+_SURE_OF_WORDS = 0.6
 
 # All candidates stand on one number line, where neighbours are 1 apart. Passages of other sessions, and passages that
 # were not spoken (such as calls of tools), stand so far apart that they are never neighbours.
@@ -336,6 +342,11 @@ class Candidates:
             matched = [count + has for count, has in zip(matched, having, strict=True)]
         return matched
 
+    @cached_property
+    def trust_in_words(self) -> float:
+        """How much the words of passages count next to their meaning: 0 to 1."""
+        return min(1.0, max(self.covered_previous, default=0.0) / _SURE_OF_WORDS) ** 2
+
     def marked(self, mark: int) -> list[float]:
         """Return 1 for each candidate that has the mark, else 0."""
         return [1.0 if row.marks & mark else 0.0 for row in self.rows]
@@ -568,12 +579,13 @@ def _cosw(candidates: Candidates) -> list[float]:
 def _cosines(candidates: Candidates, which: int) -> list[float]:
     """Return the scaled cosine similarity of each candidate, the less the more of the query the best passage has.
 
-    A candidate without a vector gets the lowest similarity that is known.
+    A candidate without a vector gets the lowest similarity that is known, or that of unrelated texts if it is lower:
+    the only passage of a scope is not the farthest.
     """
     known = [cosines[which] for cosines in candidates.cosines.values()]
     if not known:
         return candidates.none()
-    least = min(known)
+    least = min(*known, UNRELATED)
     values = [candidates.cosines.get((row.seq, row.ordinal), (least, least))[which] for row in candidates.rows]
     counts = 1 - _LESS_MEANING * max(candidates.covered_previous, default=0.0)
     return [counts * value for value in _scale(values, least)]
@@ -611,11 +623,25 @@ FEATURES: Mapping[str, Callable[[Candidates], list[float] | Generator[None, None
 }
 
 
+# Features that compare words, and so count less next to meaning if the best passage has few of the query's words.
+_OF_WORDS = frozenset({"turn", "prev", "win", "nb", "nbp", "sess", "reply", "covp", "covw", "maxidf"})
+
+
 def feature(name: str, candidates: Candidates) -> Generator[None, None, list[float]]:
-    """Return a feature of each candidate, in steps of some milliseconds."""
-    values = FEATURES[name](candidates)
+    """Return a feature of each candidate, in steps of some milliseconds.
+
+    A passage without a vector is found by its words alone, so these always count fully.
+    """
+    found = FEATURES[name](candidates)
     yield
-    return values if isinstance(values, list) else (yield from values)
+    values = found if isinstance(found, list) else (yield from found)
+    if name not in _OF_WORDS or not candidates.cosines:
+        return values
+    trust, cosines = candidates.trust_in_words, candidates.cosines
+    return [
+        value * trust if (row.seq, row.ordinal) in cosines else value
+        for value, row in zip(values, candidates.rows, strict=True)
+    ]
 
 
 def _term_counts(positions: Sequence[tuple[int, int]]) -> dict[int, int]:

@@ -56,21 +56,32 @@ def test_a_question_that_is_covered_better_has_no_lower_scores(name, sums, evide
     assert probabilities(parameters, better, sums)[0] >= probabilities(parameters, evidence, sums)[0]
 
 
-@given(scores=st.lists(SHARES, max_size=20).map(lambda scores: sorted(scores, reverse=True)), score_min=SHARES)
+@given(
+    scores=st.lists(SHARES, max_size=20).map(lambda scores: sorted(scores, reverse=True)),
+    score_min=SHARES,
+    by_meaning=st.booleans(),
+)
 @settings(max_examples=examples(40))
-def test_a_threshold_keeps_exactly_the_scores_from_it_on(scores, score_min):
-    count = relevant_count(scores, score_min)
+def test_a_threshold_keeps_exactly_the_scores_from_it_on(scores, score_min, by_meaning):
+    count = relevant_count(scores, score_min, by_meaning=by_meaning)
     assert all(score >= score_min for score in scores[:count])
     assert all(score < score_min for score in scores[count:])
 
 
 @pytest.mark.parametrize(
-    ("scores", "count"),
-    [([], 0), ([0.11, 0.1], 0), ([0.13, 0.12], 1), ([0.4, 0.1, 0.004], 2), ([0.0, 0.0], 0)],
-    ids=["nothing was found", "improbable", "doubtful", "relevant", "a courtesy"],
+    ("scores", "by_words", "by_meaning"),
+    [
+        ([], 0, 0),
+        ([0.04], 0, 0),
+        ([0.11, 0.1], 0, 1),
+        ([0.13, 0.12], 1, 1),
+        ([0.2, 0.1], 2, 1),
+        ([0.4, 0.1, 0.004], 2, 2),
+    ],
 )
-def test_by_default_an_improbable_best_passage_is_not_recalled_and_a_doubtful_one_alone(scores, count):
-    assert relevant_count(scores, None) == count
+def test_by_default_an_improbable_best_passage_is_not_recalled_and_a_doubtful_one_alone(scores, by_words, by_meaning):
+    assert relevant_count(scores, None, by_meaning=False) == by_words
+    assert relevant_count(scores, None, by_meaning=True) == by_meaning
 
 
 @pytest.mark.parametrize(
@@ -96,7 +107,7 @@ def test_a_greeting_or_thanks_asks_nothing_and_all_its_scores_are_0(text, log):
     assert asks_nothing(text)
     results = found(conversation, text)
     assert [item.score for item in results] == [0.0] * len(results)
-    assert relevant_count([item.score for item in results], None) == 0
+    assert relevant_count([item.score for item in results], None, by_meaning=False) == 0
 
 
 @pytest.mark.parametrize(
@@ -121,7 +132,7 @@ def test_most_questions_about_something_that_nobody_mentioned_recall_at_most_one
         "Quel est le mot de passe du chalet ?",
         "¿Quién escribió la ópera?",
     ]
-    counts = [relevant_count([item.score for item in found(log, text)], None) for text in asked]
+    counts = [relevant_count([item.score for item in found(log, text)], None, by_meaning=False) for text in asked]
     assert sum(count <= 1 for count in counts) >= 9
 
 
@@ -130,7 +141,7 @@ def test_the_answers_of_questions_stay_among_the_recalled(log):
     lost = total = 0
     for asked in log.asked:
         results = found(log, asked.text)[:10]
-        count = relevant_count([item.score for item in results], None)
+        count = relevant_count([item.score for item in results], None, by_meaning=False)
         ids = [log.turns[item.row.seq].id for item in results]
         lost += len(asked.evidence & set(ids)) - len(asked.evidence & set(ids[:count]))
         total += len(asked.evidence)

@@ -221,6 +221,32 @@ def test_meaning_brings_what_has_no_word_of_the_question():
 
 
 @MODES
+def test_a_passage_that_shares_one_word_of_many_does_not_come_before_the_one_that_means_the_question(name):
+    conversation = talk([["ann: a project plan"], ["ann: no money is left"], ["ann: hello there"]])
+    question = AnalyzedQuery.of("Which project runs out of funds soon, sadly?")
+    cosines = {(0, 0): (0.4, 0.4), (1, 0): (0.5, 0.5), (2, 0): (0.1, 0.1)}
+
+    found = ranked(question, Index(conversation).matching(question), profile(name), cosines=cosines)
+    assert seqs(found)[0] == 1
+
+
+@MODES
+def test_words_count_fully_for_a_passage_that_has_no_vector_yet(name):
+    conversation = talk([["ann: a project plan"], ["ann: no money is left"], ["ann: hello there"]])
+    question = AnalyzedQuery.of("Which project runs out of funds soon, sadly?")
+    by_words = ranked(question, Index(conversation).matching(question), profile(name))
+    found = ranked(
+        question,
+        Index(conversation).matching(question),
+        profile(name),
+        cosines={(1, 0): (0.5, 0.5), (2, 0): (0.1, 0.1)},
+    )
+
+    (of_words,) = (one.features["turn"] for one in by_words if one.row.seq == 0)
+    assert next(one.features["turn"] for one in found if one.row.seq == 0) == of_words > 0
+
+
+@MODES
 def test_meaning_counts_less_where_words_find_the_whole_question(name):
     """The same similarities must not push a passage down that says what was asked, word for word."""
     conversation = talk([["ann: the red kayak leaks"], ["ann: a boat"], ["ann: the kayak"]])
