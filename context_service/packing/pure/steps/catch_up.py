@@ -39,6 +39,7 @@ from context_service.profiles.pure.profiles import Profile
 from context_service.windows.pure.config import RULE_AUTHORS
 from context_service.windows.pure.refs import ref_of
 
+_PLAN_WEIGHT = 0.3  # of a line that only announces the next step
 _WRITTEN_WEIGHT = 0.6  # the weight of a written file, compared with units of the profile
 _WORD, _GAPS = re.compile(r"\w"), re.compile(r"…[… ]*")
 _AROUND_RESULT = 60  # the most tokens that a result takes in addition to its text
@@ -317,6 +318,11 @@ def _without(unit: Unit, whole_entries: Sequence[Entry]) -> Unit | None:
     return replace(unit, text=text) if _WORD.search(text) else None
 
 
+def _as_plan(unit: Unit) -> Unit:
+    """Return a line that only announces the next step: the next plan replaces it, so summaries need it least."""
+    return replace(unit, weight=min(unit.weight, _PLAN_WEIGHT))
+
+
 def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Sequence[Message]) -> list[Unit]:
     """Return the lines that a summary may quote, and a line for each file that a call wrote.
 
@@ -332,6 +338,8 @@ def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Seque
         if spoken_text.role == USER
     }
     other_units = [rest for unit in units if unit.ref not in of_users and (rest := _without(unit, whole_entries))]
+    plans = {(entry.ref, entry.text) for entry in entries if entry.section == "next"}
+    other_units = [_as_plan(unit) if (unit.ref, unit.text) in plans else unit for unit in other_units]
     names = {
         ref_of(message.seq, number): part.tool_call.name
         for message in messages

@@ -2,10 +2,10 @@
 
 A fold (one compaction of a window) merges old steps into a summary. It appends the users' messages of these steps to
 the zone as one block, so the zone's beginning stays the same and the vendor's prompt cache stays valid. When the zone
-is larger than its share of the pack, a fold cuts it to half of the share, in this order: pastes are reduced to their
-head and tail; then the oldest messages are reduced to their first words and last sentence; then the oldest messages are
-removed, and one line says how many. The first message usually states the task, so it is cut last. Values in, values
-out.
+is larger than its share of the pack, a fold cuts it to half of the share, in this order: messages that their speaker
+repeats later, word for word, are removed; pastes are reduced to their head and tail; then the oldest messages are
+reduced to their first words and last sentence; then the oldest messages are removed, and one line says how many. The
+first message usually states the task, so it is cut last. Values in, values out.
 """
 
 from __future__ import annotations
@@ -253,6 +253,7 @@ class _Cutting:
 
     def shorten(self) -> None:
         """Shorten messages in the order that the module describes, until the zone has room."""
+        self._leave_repeated()
         self._each(self._paste_in_part)
         self._each(self._ends)
         self._leave()
@@ -321,6 +322,25 @@ class _Cutting:
             return body
         beginning = " ".join(sentence_ends[first:end])
         return "\n".join(filter(None, [beginning, f"[… {left_out} more{_to(unit.ref)}]", sentence_ends[-1]]))
+
+    def _leave_repeated(self) -> None:
+        """Remove each message that its speaker repeats later, word for word: the later one stays.
+
+        The very first message stays, too. An answer that shows its question repeats only an answer to the same one.
+        """
+        places, later_texts = list[int](), set[str]()
+        for at in range(len(self._messages) - 1, -1, -1):
+            unit = self._messages[at][1].unit
+            text = _without_ref(self._messages[at][1]).unit.text
+            if at == self._first or unit.kind == LEFT_OUT or text not in later_texts:
+                places.append(at)
+                later_texts.add(text)
+            else:
+                self._tokens -= self._sizes[at]
+        places.reverse()
+        self._first = places.index(self._first) if self._first in places else self._first
+        self._messages = [self._messages[at] for at in places]
+        self._sizes = [self._sizes[at] for at in places]
 
     def _leave(self) -> None:
         """Remove messages until the zone has room, the oldest first, but never the very first message.

@@ -23,6 +23,10 @@ TEXT_BYTES_MAX = 1024 * 1024  # only these first bytes of a text are searched
 MATCHES_MAX = 1_000  # the most matches of a rule in a text: further matches are more of the same
 NAMES_MAX = 40  # the most names that are taken from a text
 _END_BYTES = 8_192  # in a text with too many matches, the matches in these last bytes are found, too
+TOTAL, _TOTAL_WEIGHT = "total", 0.5  # the kind of last lines of lists
+_ROWS = 4  # the lines above a total that are compared with it
+_NUMBER = re.compile(r"[0-9]+(?:[.,:/-][0-9]+)*")
+_WORDS = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)*")
 STATEMENT, _STATEMENT_WEIGHT = "statement", 0.9  # the kind of lines of messages that end an assistant's turn
 _LINE = Pattern(r"[^\n]*\pL[^\n]*")
 _UNITS_OF_KIND_MAX = 6  # the most units of a kind from one text
@@ -136,6 +140,8 @@ def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_
                 count += 1
                 if count == _UNITS_OF_KIND_MAX:
                     break
+        if (total := _total(spoken_text, message)) and total.text not in by_text:
+            by_text[total.text] = (spoken_text.part, len(spoken_text.text)), total
     for place, unit in _statements(message, profile):
         if unit.text not in by_text or by_text[unit.text][1].weight < unit.weight:
             by_text[unit.text] = place, unit
@@ -168,6 +174,31 @@ def _statements(message: Message, profile: Profile) -> Iterator[tuple[tuple[int,
                     speaker=spoken_text.speaker,
                 )
                 yield (spoken_text.part, start), unit
+
+
+def _total(spoken_text: SpokenText, message: Message) -> Unit | None:
+    """Return the last line of a tool's list if it is not a row of the list, or None.
+
+    The rows of a list have one shape: words and numbers between the same signs. A last line of another shape, with a
+    word and a number, says what the list comes to: "69 of 872 open messages are older than 48 h".
+    """
+    if spoken_text.role != "tool":
+        return None
+    lines = spoken_text.text[-_END_BYTES:].rstrip().split("\n")[-_ROWS - 1 :]
+    shapes = [shape_of(line) for line in lines]
+    rows = shapes[:-1]
+    if len(rows) < _ROWS or max(map(rows.count, rows)) < _ROWS - 1 or shapes[-1] in rows:
+        return None
+    text = _text(lines[-1].encode(errors="replace"))
+    if not (text and _NUMBER.search(text) and _WORDS.search(text)):
+        return None
+    ref = ref_of(message.seq, spoken_text.part)
+    return Unit(kind=TOTAL, text=text, ref=ref, seq=message.seq, weight=_TOTAL_WEIGHT, speaker=spoken_text.speaker)
+
+
+def shape_of(line: str) -> str:
+    """Return the shape of a line: each number and each run of words is one letter, and the other signs stay."""
+    return _WORDS.sub("a", _NUMBER.sub("0", line.rstrip()))
 
 
 def kinds_in(texts: Iterable[SpokenText], profile: Profile) -> set[str]:

@@ -154,6 +154,23 @@ def zone_of(*texts: str, tokens_max: int = 10**9, answers: str = "") -> str:
 PASTE = "\n".join(f"{n:04} GET /clinics/{n} took {n % 7} ms" for n in range(600))
 
 
+@pytest.mark.parametrize("repeated", ["Weiter so, bitte.", "How is it going? The board asks me at noon."])
+def test_of_a_message_that_its_speaker_repeats_only_the_last_stays_when_the_zone_is_cut(repeated: str):
+    """Its words stay, so nothing else has to leave for its copies."""
+    names = ("Ann", "Bo", "Ann", "Bo", "Ann")
+    chat = [Said(step=n, seq=n, speaker=f"user {name}", text=repeated) for n, name in enumerate(names, 2)]
+    said = [Said(step=1, seq=1, speaker="user Ann", text="Sort the shelves."), *chat]
+    said += [Said(step=9, seq=9, speaker="user Ann", text="Shelf 4 belongs to the archive since May.")]
+    zone = with_messages((), said, steps=(1, 9), cost=count)
+
+    (block,) = cut(zone, count(TITLE) + 70, count=count, cost=count)
+
+    assert [message_in(block.text, n) for n in (1, 2, 3, 4, 5, 6, 9)] == [
+        "Sort the shelves.", "", "", "", repeated, repeated, "Shelf 4 belongs to the archive since May."
+    ]  # fmt: skip
+    assert "not shown here any more" not in block.text
+
+
 def test_a_paste_is_cut_to_head_and_tail_before_anything_else():
     small = "Use the second port. It is free. Nobody needs it."
     text = zone_of(TASK, f"Look at this log.\n{PASTE}", small, tokens_max=900)
