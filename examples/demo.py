@@ -340,8 +340,7 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     if not index.is_complete or FINDING not in results.prompt_text:
         raise SystemExit("what the PDF says was not recalled")
 
-    find_letter(context, visit.context_id)
-    say_thanks(context, visit.context_id)
+    ask_more(context, visit.context_id)
     with step("ask the same in a second context"):
         other = context.contexts.send("Good morning, this is the laboratory.", context=ContextInput(title="laboratory"))
         context.contexts.wait_for_index(other.context_id)
@@ -538,6 +537,29 @@ def put_letter(context: ContextClient, context_id: str) -> None:
         task = context.tasks.create(context_id, state="working")
         context.artifacts.put(task.task_id, ArtifactInput([PartInput(text=LETTER)], name="letter"), last_chunk=True)
         context.tasks.update(task.task_id, state="completed")
+
+
+def ask_more(context: ContextClient, context_id: str) -> None:
+    """Ask for a value that changed, for an identifier, for a letter, and for nothing."""
+    move_ward(context, context_id)
+    find_letter(context, context_id)
+    say_thanks(context, context_id)
+
+
+def move_ward(context: ContextClient, context_id: str) -> None:
+    """State a value, state it again with another one, and show that the newer statement comes first."""
+    context.contexts.send("RX-4410 holds Ada's blood count.", context_id)
+    context.contexts.send("The ward of the patient is W3.", context_id)
+    context.contexts.send("They moved her, the ward of the patient is now W7.", context_id)
+    with step("search for the ward of the patient, which two messages name"):
+        items = context.contexts.search(context_id, "What is the ward of the patient?", limit=2)
+    for item in items:
+        print(f"    {item.ref} {item.text}" + (f" (superseded by {item.superseded_by})" if item.superseded_by else ""))
+    if not items or "W7" not in items[0].text:
+        raise SystemExit("the older ward came first")
+    with step("ask 'What is RX-4410?', an identifier"):
+        (item, *_) = context.contexts.recall(context_id, "What is RX-4410?", items_max=1).items
+    print(f"    {item.ref} {item.text}")
 
 
 def find_letter(context: ContextClient, context_id: str) -> None:

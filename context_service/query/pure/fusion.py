@@ -232,9 +232,7 @@ def _named(query: str, candidates: Sequence[Candidate], terms_of_texts: Sequence
         candidates: The hits to score.
         terms_of_texts: The terms of each hit's text, in the same order.
     """
-    analyzed_query, names_in_query = AnalyzedQuery.of(query), NamedIn(query)
-    terms = analyzed_query.terms
-    identifiers = [terms[identifier.whole] for identifier in analyzed_query.identifiers]
+    identifiers, names_in_query = AnalyzedQuery.of(query).identifier_terms, NamedIn(query)
     counts = []
     for candidate, text in zip(candidates, terms_of_texts, strict=True):
         has_alias = any(alias in names_in_query for alias in candidate.hit.aliases)

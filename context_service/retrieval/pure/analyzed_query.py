@@ -136,6 +136,11 @@ class AnalyzedQuery:
         """The identifiers that the query names, such as an order or an error code."""
         return identifiers_in(self.text, {term: number for number, term in enumerate(self.terms[:ASKED_TERMS_MAX])})
 
+    @property
+    def identifier_terms(self) -> list[str]:
+        """The terms of the identifiers as wholes."""
+        return [self.terms[identifier.whole] for identifier in self.identifiers]
+
     @cached_property
     def days(self) -> Sequence[Day]:
         """The dates that the query names, at most `DAYS_MAX`."""

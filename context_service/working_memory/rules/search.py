@@ -21,6 +21,7 @@ import orjson
 from pgvector import HalfVector
 
 from context_service.kernel.embedding import EMBEDDING_DIMENSION, Embedding
+from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.fusion import reciprocal_ranks
 from context_service.retrieval.room import Passages
 from context_service.working_memory.pure.fields import FILTER_VALUES_MAX
@@ -106,6 +107,7 @@ class RankedRecord:
     score: float
     text_place: int = 0  # rank by words: 1 is the best; 0 if it was not found by them
     text_score: float = 0.0
+    identifiers: int = 0  # the number of the question's rare identifiers that it has
     vector_place: int = 0
     similarity: float = 0.0  # cosine, -1 to 1
     approximate: bool = False  # `vector_place` is from an index, which may have missed nearer records
@@ -192,15 +194,26 @@ class Searches:
             **bindings.values,
             **_scope(tenant, question),
             "terms": sorted(set(record_numbers(tenant.tenant_id, query.terms))),
+            "identifiers": record_numbers(tenant.tenant_id, AnalyzedQuery.of(question.text).identifier_terms),
             "ranked_max": RANKED_MAX,
             "limit": limit,
         }
-        scores = {row.id: row.score for row in await tenant.query(statement, parameters, ad_hoc=True)}
+        rows = await tenant.query(statement, parameters, ad_hoc=True)
+        scores = {row.id: row.score for row in rows}
+        identifiers = {row.id: row.identifiers for row in rows}
         for record_id, score in await self._by_passages(principal, question, where, parameters):
             scores[record_id] = max(score, scores.get(record_id, 0.0))
-        best = sorted(scores.items(), key=lambda item: (item[1], item[0]), reverse=True)[:limit]
+        best = sorted(scores.items(), key=lambda item: (identifiers.get(item[0], 0), item[1], item[0]), reverse=True)[
+            :limit
+        ]
         return [
-            RankedRecord(id=record_id, score=score, text_place=place, text_score=score)
+            RankedRecord(
+                id=record_id,
+                score=score,
+                text_place=place,
+                text_score=score,
+                identifiers=identifiers.get(record_id, 0),
+            )
             for place, (record_id, score) in enumerate(best, 1)
         ]
 
@@ -336,7 +349,10 @@ def _nearest(rows: Sequence[Row], *, approximate: bool = False) -> list[RankedRe
 
 
 def fused(by_text: Sequence[RankedRecord], by_vector: Sequence[RankedRecord]) -> list[RankedRecord]:
-    """Merge two rankings by the sum of reciprocal ranks; the text rank breaks ties, then the vector rank."""
+    """Merge two rankings by the sum of reciprocal ranks; the text rank breaks ties, then the vector rank.
+
+    Records with more identifiers of the question come first.
+    """
     texts = {match.id: match for match in by_text}
     vectors = {match.id: match for match in by_vector}
     nowhere = RankedRecord(id=UUID(int=0), score=0.0)
@@ -345,10 +361,16 @@ def fused(by_text: Sequence[RankedRecord], by_vector: Sequence[RankedRecord]) ->
         text, vector = texts.get(record_id, nowhere), vectors.get(record_id, nowhere)
         both.append(
             copied(
-                RankedRecord, vector, id=record_id, score=score, text_place=text.text_place, text_score=text.text_score
+                RankedRecord,
+                vector,
+                id=record_id,
+                score=score,
+                text_place=text.text_place,
+                text_score=text.text_score,
+                identifiers=text.identifiers,
             )
         )
-    return both
+    return sorted(both, key=lambda match: -match.identifiers)
 
 
 def _check_question(question: SearchQuestion, *, has_embedder: bool) -> tuple[SearchMode, int]:

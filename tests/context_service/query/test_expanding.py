@@ -158,3 +158,15 @@ async def test_default_questions_have_the_providers_they_had(ask: Asker):
     answer = await ask.query(query="nothing", expand_refs=["workspace:1", "nobody:1"])
     skipped = {"brain": "skipped", "knowledge-base": "skipped", "memory": "skipped", "wiki": "skipped"}
     assert states(answer) == {"fast": "ok", "team": "ok", "workspace": "ok", **skipped}
+
+
+async def test_the_newer_statement_of_a_conversation_is_the_first_hit(world: World, ask: Asker):
+    caller = world.opened.caller
+    sent = await caller.send("My zeppelin spot is B14, the best zeppelin spot.")
+    await caller.send("They moved me, my zeppelin spot is now C02.", sent.context_id)
+    found = await ask.query(
+        query="Which is my best zeppelin spot?", context_ids=[sent.context_id], providers={"ids": ["context"]}
+    )
+    hits = found["hits"]
+    assert [hit["metadata"]["superseded_by"] for hit in hits] == ["", "m2.0"]
+    assert hits[0]["score"] >= hits[1]["score"]

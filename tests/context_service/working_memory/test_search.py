@@ -96,6 +96,19 @@ def test_fusing_adds_reciprocal_ranks(text_ids: list[int], vector_ids: list[int]
         assert one.score == pytest.approx(sum(1 / (FUSION_K + rank) for rank in ranks))
 
 
+async def test_a_record_with_an_identifier_of_the_search_comes_first(caller: Caller):
+    entity_node_id = an_id()
+    near, far = vector(1.0), vector(0.0, 1.0)
+    for number in range(4):
+        await insert(caller, f"desk desk {number}", values=near, entity_node_id=entity_node_id)
+    await insert(caller, "two chairs and a lamp of a desk, INV-2043", values=far, entity_node_id=entity_node_id)
+    await insert(caller, "desk INV-20431", values=near, entity_node_id=entity_node_id)
+
+    searched = "desk or inv2043"
+    assert (await names(caller, searched, entity_node_ids=[entity_node_id]))[0].endswith("INV-2043")
+    assert (await names(caller, searched, near, entity_node_ids=[entity_node_id]))[0].endswith("INV-2043")
+
+
 async def test_the_limit_is_what_is_asked_for_and_a_hundred_at_most(caller: Caller):
     entity_node_id = an_id()
     for number in range(103):

@@ -35,7 +35,8 @@ ORDER BY place;
 -- by_text(matching, names, where)
 -- BM25 with the words of names and descriptions counted more often, as a share of the most that the query can get: between
 -- 0 and 1, and 1 more if the name has all words. The rarity of a term is that among the matches. Of too many matches the
--- newest are ranked, because a rank reads all terms of its record.
+-- newest are ranked, because a rank reads all terms of its record. Records with an identifier of the query come first,
+-- unless most of the matches have it.
 WITH matched AS MATERIALIZED (
     SELECT r.id, r.terms
     FROM context.wm_record_of_tenant r
@@ -64,7 +65,8 @@ WITH matched AS MATERIALIZED (
         ) o
     WHERE o.often IS NOT NULL
 ), rarity AS MATERIALIZED (
-    SELECT a.term, ln(1 + (n.records - coalesce(d.records, 0) + 0.5) / (coalesce(d.records, 0) + 0.5)) AS idf
+    SELECT a.term, ln(1 + (n.records - coalesce(d.records, 0) + 0.5) / (coalesce(d.records, 0) + 0.5)) AS idf,
+        2 * d.records <= n.records AS is_rare
     FROM unnest(%(terms)s::integer[]) a (term)
         CROSS JOIN (SELECT count(*) AS records FROM matched) n
         LEFT JOIN (SELECT o.term, count(*) AS records FROM occurrences o GROUP BY o.term) d USING (term)
@@ -74,11 +76,16 @@ WITH matched AS MATERIALIZED (
     ) AS score
     FROM occurrences o JOIN rarity y USING (term) JOIN sized s USING (id)
     GROUP BY o.id
+), identified AS (
+    SELECT o.id, count(*) AS identifiers
+    FROM occurrences o JOIN rarity y USING (term)
+    WHERE o.term = ANY (%(identifiers)s::integer[]) AND y.is_rare
+    GROUP BY o.id
 )
-SELECT s.id, CASE WHEN s.is_named THEN 1 ELSE 0 END
+SELECT s.id, coalesce(i.identifiers, 0) AS identifiers, CASE WHEN s.is_named THEN 1 ELSE 0 END
     + coalesce(c.score / nullif((SELECT sum(idf) FROM rarity), 0), 0) AS score
-FROM sized s LEFT JOIN scored c USING (id)
-ORDER BY score DESC, s.id DESC
+FROM sized s LEFT JOIN scored c USING (id) LEFT JOIN identified i USING (id)
+ORDER BY identifiers DESC, score DESC, s.id DESC
 LIMIT %(limit)s
 
 -- passages(where)
