@@ -41,6 +41,7 @@ NAMES: Mapping[str, str] = {
     "ExplainPackResponse": "ExplainedPack",
     "GetCallerResponse": "Caller",
     "GetContextSettingsResponse": "AppliedSettings",
+    "GetContextSummaryResponse": "ContextSummary",
     "GetQueryPolicyResponse": "QueryPolicy",
     "GetRecentCallsResponse": "RecentCalls",
     "GetUsageResponse": "Usage",

@@ -147,6 +147,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "the text about a user: 1,000 memories, 2,000 messages, 512 KiB": (
         "context_service.summaries.rules.user_context:UserContexts.read",
     ),
+    "messages of a summary: 1,000, 1 MiB": ("context_service.summaries.rules.context_summary:ContextSummaries.read",),
     "memories that a reflection rests on": (
         "context_service.memories.rules.recall:MemoryRecalling.reflect",
         "context_service.memories.rules.written_reflection:WrittenReflection.write",
@@ -293,6 +294,7 @@ TRIED: dict[str, tuple[str, ...]] = {
     "a memory": ("memories",),
     "a page: its limit": ("cutting",),
     "memories that a reflection": ("memories",),
+    "messages of a summary": ("windows", "catching_up"),
     "the text about a user": ("memories",),
     "arguments and answers of a tool": ("arguments:", "graph"),
     "hits of the providers": ("hits of a small answer of an MCP tool", "memories", "graph"),

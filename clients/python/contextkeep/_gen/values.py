@@ -141,6 +141,7 @@ from contextkeep._gen.values_source_tests import ComparedHit
 from contextkeep._gen.values_source_tests import ComparedTests
 from contextkeep._gen.values_source_tests import SourceTest
 from contextkeep._gen.values_specialists import Specialist
+from contextkeep._gen.values_summaries import ContextSummary
 from contextkeep._gen.values_summaries import UserContext
 from contextkeep._gen.values_summaries import UserContextLine
 from contextkeep._gen.values_tasks import Task
@@ -210,6 +211,7 @@ __all__ = [
     "ContextProvider",
     "ContextSetting",
     "ContextState",
+    "ContextSummary",
     "CostEstimate",
     "CreatedKey",
     "DataUpdate",

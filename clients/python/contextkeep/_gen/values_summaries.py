@@ -67,3 +67,30 @@ class UserContext(Value):
             lines=tuple(map(UserContextLine.from_proto, message.lines)),
             left_out_count=message.left_out_count,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ContextSummary(Value):
+    """The text about a conversation."""
+
+    # The text. Empty: the context has no messages, or nothing fits.
+    text: str = ""
+    # Tokens of the text, by o200k.
+    tokens: int = 0
+    # The first message that was read; between it and the others, messages may be left out.
+    seq_from: int = 0
+    # The last message that was read.
+    seq_to: int = 0
+    # Statements that hold and have no room.
+    left_out_count: int = 0
+
+    @classmethod
+    def from_proto(cls, message: pb.GetContextSummaryResponse) -> ContextSummary:
+        """Return the value of a message."""
+        return cls(
+            text=message.text,
+            tokens=message.tokens,
+            seq_from=message.seq_from,
+            seq_to=message.seq_to,
+            left_out_count=message.left_out_count,
+        )

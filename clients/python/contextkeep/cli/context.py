@@ -225,6 +225,26 @@ def show(session: Session, output: Output, *, context_id: str, **options: Any) -
 
 
 @command(
+    _CONTEXT,
+    click.option("--tokens-max", type=click.IntRange(1, 32000), help="Maximum number of tokens.  [default: 1000]"),
+    subject_option,
+    name="summary",
+    group=context,
+    example="contextkeep context summary 0197f1f2-0000-7000-8000-000000000001 --tokens-max 500",
+)
+def summary(session: Session, output: Output, *, context_id: str, **options: Any) -> None:
+    """Print one text about a conversation, for a prompt.
+
+    Use it to see where a conversation stands: how it began, rules, values, decisions, open questions and last words.
+    """
+    result = session.context.contexts.get_summary(context_id, **options)
+    if output.format is not Format.TABLE:
+        output.one(result)
+        return
+    click.echo(result.text or "There is nothing to summarize.")
+
+
+@command(
     click.option(
         "--state",
         type=click.Choice(get_args(ContextState)),

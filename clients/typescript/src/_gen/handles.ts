@@ -95,6 +95,11 @@ export class ContextHandle {
   watch(...rest: Rest<Contexts["watch"]>): ReturnType<Contexts["watch"]> {
     return this.#contexts.watch(this.contextId, ...rest);
   }
+
+  /** As `contexts.getSummary`. */
+  getSummary(...rest: Rest<Contexts["getSummary"]>): ReturnType<Contexts["getSummary"]> {
+    return this.#contexts.getSummary(this.contextId, ...rest);
+  }
 }
 
 /** A window, by its id: the methods of `windows` that are about one. */

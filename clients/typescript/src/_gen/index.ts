@@ -18,6 +18,7 @@ export type { ChatMessage, ClaimedAuthor, Imported, Reasoning } from "./message.
 export type { ComparedHit, ComparedProvider, ComparedTests, SourceTest } from "./source-tests.js";
 export type { CompileProgress, CompiledPage, Facet, FacetSource, RuleProblem } from "./compiled-pages.js";
 export type { Consolidation, Experience, Memory, MemoryRevision, MemorySource, MergedMemories, PromotedLesson, RecalledMemory, Reflection } from "./memories.js";
+export type { ContextSummary, UserContext, UserContextLine } from "./summaries.js";
 export type { Definition, TriedDefinition } from "./definitions.js";
 export type { ErasurePlan, Hold, SubjectErasure } from "./erasures.js";
 export type { McpServer, McpTool } from "./mcp-servers.js";
@@ -26,4 +27,3 @@ export type { RecentCalls, RecentMinute } from "./observing.js";
 export type { Resource, Tool } from "./tools.js";
 export type { Specialist } from "./specialists.js";
 export type { TaskHistory } from "./tasks.js";
-export type { UserContext, UserContextLine } from "./summaries.js";

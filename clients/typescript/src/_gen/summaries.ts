@@ -55,3 +55,27 @@ export function userContextLineOf(message: pb.UserContextLine): UserContextLine 
     messageRef: message.messageRef,
   };
 }
+
+/** The text about a conversation. */
+export interface ContextSummary {
+  /** The text. Empty: the context has no messages, or nothing fits. */
+  text: string;
+  /** Tokens of the text, by o200k. */
+  tokens: number;
+  /** The first message that was read; between it and the others, messages may be left out. */
+  seqFrom: number;
+  /** The last message that was read. */
+  seqTo: number;
+  /** Statements that hold and have no room. */
+  leftOutCount: number;
+}
+
+export function contextSummaryOf(message: pb.GetContextSummaryResponse): ContextSummary {
+  return {
+    text: message.text,
+    tokens: message.tokens,
+    seqFrom: Number(message.seqFrom),
+    seqTo: Number(message.seqTo),
+    leftOutCount: message.leftOutCount,
+  };
+}

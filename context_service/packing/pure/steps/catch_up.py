@@ -237,18 +237,8 @@ def _prepare_step(
             of the step, which comes with a change, has no reasoning.
         media: What the model takes of files.
     """
-    tools = _tools_of(step)
-    units = [unit for message in messages for unit in units_of(message, profile, tools)]
-    entries = [
-        entry
-        for message in messages
-        for entry in _attributed(
-            entries_of(message, profile) if entries_by_seq is None else entries_by_seq.get(message.seq, ()),
-            message,
-            tools,
-        )
-    ]
-    entries = list(with_calls(entries, step, frozenset(message.seq for message in messages)))
+    units = [unit for message in messages for unit in units_of(message, profile, _tools_of(step))]
+    entries = entries_of_step(step, messages, profile, entries_by_seq)
     block = replace(block_of(step, to, count), files=use_of_turn(step.turn, media))
     masked_turn = mask_step(without_reasoning(step) if is_bound else step, units, profile, count)
     masked_block = None
@@ -266,6 +256,26 @@ def _prepare_step(
         speaker=step.author,
         is_error=any(call.result is not None and call.result.is_error for call in step.turn.calls),
     )
+
+
+def entries_of_step(
+    step: Step,
+    messages: Sequence[Message],
+    profile: Profile,
+    entries_by_seq: Mapping[int, Sequence[Entry]] | None = None,
+) -> list[Entry]:
+    """Return the entries of the state that the messages of a step make; the arguments are those of `_prepare`."""
+    tools = _tools_of(step)
+    entries = [
+        entry
+        for message in messages
+        for entry in _attributed(
+            entries_of(message, profile) if entries_by_seq is None else entries_by_seq.get(message.seq, ()),
+            message,
+            tools,
+        )
+    ]
+    return list(with_calls(entries, step, frozenset(message.seq for message in messages)))
 
 
 def _tools_of(step: Step) -> dict[str, str]:

@@ -26,7 +26,7 @@ from contextkeep import options_pb2 as contextkeep_dot_options__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&contextkeep/context/v1/summaries.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"k\n\x15GetUserContextRequest\x12 \n\x0fsubject_user_id\x18\x01 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\x12!\n\ntokens_max\x18\x02 \x01(\x05\x42\x08\xca\xda\x18\x04(\x80\xfa\x01H\x00\x88\x01\x01\x42\r\n\x0b_tokens_max\"\x86\x01\n\x16GetUserContextResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0e\n\x06tokens\x18\x02 \x01(\x05\x12\x36\n\x05lines\x18\x03 \x03(\x0b\x32\'.contextkeep.context.v1.UserContextLine\x12\x16\n\x0eleft_out_count\x18\x04 \x01(\x05\"\xb8\x01\n\x0fUserContextLine\x12\x0f\n\x07section\x18\x01 \x01(\t\x12\x0b\n\x03ref\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\x12-\n\tstated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tmemory_id\x18\x06 \x01(\t\x12\x12\n\ncontext_id\x18\x07 \x01(\t\x12\x13\n\x0bmessage_ref\x18\x08 \x01(\t2\xa9\x01\n\tSummaries\x12\x9b\x01\n\x0eGetUserContext\x12-.contextkeep.context.v1.GetUserContextRequest\x1a..contextkeep.context.v1.GetUserContextResponse\"*\x90\x02\x01\xc2\xda\x18\x06\x08\x01\x10\x02\x18\x04\xd2\xda\x18\x19memories.get_user_contextb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&contextkeep/context/v1/summaries.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"k\n\x15GetUserContextRequest\x12 \n\x0fsubject_user_id\x18\x01 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\x12!\n\ntokens_max\x18\x02 \x01(\x05\x42\x08\xca\xda\x18\x04(\x80\xfa\x01H\x00\x88\x01\x01\x42\r\n\x0b_tokens_max\"\x86\x01\n\x16GetUserContextResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0e\n\x06tokens\x18\x02 \x01(\x05\x12\x36\n\x05lines\x18\x03 \x03(\x0b\x32\'.contextkeep.context.v1.UserContextLine\x12\x16\n\x0eleft_out_count\x18\x04 \x01(\x05\"\xb8\x01\n\x0fUserContextLine\x12\x0f\n\x07section\x18\x01 \x01(\t\x12\x0b\n\x03ref\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\x12-\n\tstated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tmemory_id\x18\x06 \x01(\t\x12\x12\n\ncontext_id\x18\x07 \x01(\t\x12\x13\n\x0bmessage_ref\x18\x08 \x01(\t\"\x8c\x01\n\x18GetContextSummaryRequest\x12\x1c\n\ncontext_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x30\x01@\x01\x12!\n\ntokens_max\x18\x02 \x01(\x05\x42\x08\xca\xda\x18\x04(\x80\xfa\x01H\x00\x88\x01\x01\x12 \n\x0fsubject_user_id\x18\x03 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\x42\r\n\x0b_tokens_max\"s\n\x19GetContextSummaryResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0e\n\x06tokens\x18\x02 \x01(\x05\x12\x10\n\x08seq_from\x18\x03 \x01(\x03\x12\x0e\n\x06seq_to\x18\x04 \x01(\x03\x12\x16\n\x0eleft_out_count\x18\x05 \x01(\x05\x32\xcd\x02\n\tSummaries\x12\x9b\x01\n\x0eGetUserContext\x12-.contextkeep.context.v1.GetUserContextRequest\x1a..contextkeep.context.v1.GetUserContextResponse\"*\x90\x02\x01\xc2\xda\x18\x06\x08\x01\x10\x02\x18\x04\xd2\xda\x18\x19memories.get_user_context\x12\xa1\x01\n\x11GetContextSummary\x12\x30.contextkeep.context.v1.GetContextSummaryRequest\x1a\x31.contextkeep.context.v1.GetContextSummaryResponse\"\'\x90\x02\x01\xc2\xda\x18\x08\x08\x01\x10\x02\x18\x05 \x01\xd2\xda\x18\x14\x63ontexts.get_summaryb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,14 +37,26 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETUSERCONTEXTREQUEST'].fields_by_name['subject_user_id']._serialized_options = b'\312\332\030\003\020\200\004'
   _globals['_GETUSERCONTEXTREQUEST'].fields_by_name['tokens_max']._loaded_options = None
   _globals['_GETUSERCONTEXTREQUEST'].fields_by_name['tokens_max']._serialized_options = b'\312\332\030\004(\200\372\001'
+  _globals['_GETCONTEXTSUMMARYREQUEST'].fields_by_name['context_id']._loaded_options = None
+  _globals['_GETCONTEXTSUMMARYREQUEST'].fields_by_name['context_id']._serialized_options = b'\312\332\030\0040\001@\001'
+  _globals['_GETCONTEXTSUMMARYREQUEST'].fields_by_name['tokens_max']._loaded_options = None
+  _globals['_GETCONTEXTSUMMARYREQUEST'].fields_by_name['tokens_max']._serialized_options = b'\312\332\030\004(\200\372\001'
+  _globals['_GETCONTEXTSUMMARYREQUEST'].fields_by_name['subject_user_id']._loaded_options = None
+  _globals['_GETCONTEXTSUMMARYREQUEST'].fields_by_name['subject_user_id']._serialized_options = b'\312\332\030\003\020\200\004'
   _globals['_SUMMARIES'].methods_by_name['GetUserContext']._loaded_options = None
   _globals['_SUMMARIES'].methods_by_name['GetUserContext']._serialized_options = b'\220\002\001\302\332\030\006\010\001\020\002\030\004\322\332\030\031memories.get_user_context'
+  _globals['_SUMMARIES'].methods_by_name['GetContextSummary']._loaded_options = None
+  _globals['_SUMMARIES'].methods_by_name['GetContextSummary']._serialized_options = b'\220\002\001\302\332\030\010\010\001\020\002\030\005 \001\322\332\030\024contexts.get_summary'
   _globals['_GETUSERCONTEXTREQUEST']._serialized_start=126
   _globals['_GETUSERCONTEXTREQUEST']._serialized_end=233
   _globals['_GETUSERCONTEXTRESPONSE']._serialized_start=236
   _globals['_GETUSERCONTEXTRESPONSE']._serialized_end=370
   _globals['_USERCONTEXTLINE']._serialized_start=373
   _globals['_USERCONTEXTLINE']._serialized_end=557
-  _globals['_SUMMARIES']._serialized_start=560
-  _globals['_SUMMARIES']._serialized_end=729
+  _globals['_GETCONTEXTSUMMARYREQUEST']._serialized_start=560
+  _globals['_GETCONTEXTSUMMARYREQUEST']._serialized_end=700
+  _globals['_GETCONTEXTSUMMARYRESPONSE']._serialized_start=702
+  _globals['_GETCONTEXTSUMMARYRESPONSE']._serialized_end=817
+  _globals['_SUMMARIES']._serialized_start=820
+  _globals['_SUMMARIES']._serialized_end=1153
 # @@protoc_insertion_point(module_scope)

@@ -49,3 +49,27 @@ class UserContextLine(_message.Message):
     context_id: str
     message_ref: str
     def __init__(self, section: _Optional[str] = ..., ref: _Optional[str] = ..., text: _Optional[str] = ..., author: _Optional[str] = ..., stated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., memory_id: _Optional[str] = ..., context_id: _Optional[str] = ..., message_ref: _Optional[str] = ...) -> None: ...
+
+class GetContextSummaryRequest(_message.Message):
+    __slots__ = ("context_id", "tokens_max", "subject_user_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_MAX_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    tokens_max: int
+    subject_user_id: str
+    def __init__(self, context_id: _Optional[str] = ..., tokens_max: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class GetContextSummaryResponse(_message.Message):
+    __slots__ = ("text", "tokens", "seq_from", "seq_to", "left_out_count")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FROM_FIELD_NUMBER: _ClassVar[int]
+    SEQ_TO_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    tokens: int
+    seq_from: int
+    seq_to: int
+    left_out_count: int
+    def __init__(self, text: _Optional[str] = ..., tokens: _Optional[int] = ..., seq_from: _Optional[int] = ..., seq_to: _Optional[int] = ..., left_out_count: _Optional[int] = ...) -> None: ...

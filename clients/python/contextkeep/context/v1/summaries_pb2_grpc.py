@@ -43,6 +43,11 @@ class SummariesStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_summaries__pb2.GetUserContextRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_summaries__pb2.GetUserContextResponse.FromString,
                 _registered_method=True)
+        self.GetContextSummary = channel.unary_unary(
+                '/contextkeep.context.v1.Summaries/GetContextSummary',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_summaries__pb2.GetContextSummaryRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_summaries__pb2.GetContextSummaryResponse.FromString,
+                _registered_method=True)
 
 
 class SummariesServicer:
@@ -70,6 +75,19 @@ class SummariesServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetContextSummary(self, request, context):
+        """Return one text about a conversation: how it began, and where it stands.
+
+        The text has the goal, rules, values, decisions, next steps, open questions, errors and files that rules read in the
+        messages, and the last words, within `tokens_max`. Each line has its speaker and a ref. Statements that a later one
+        lifted or replaced are left out. It reads the first message and up to 1,000 of the newest messages, 1 MiB of them.
+
+        Reasons: INVALID_ARGUMENT (`tokens_max` is not between 1 and 32,000), CONTEXT_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_SummariesServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -77,6 +95,11 @@ def add_SummariesServicer_to_server(servicer, server):
                     servicer.GetUserContext,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_summaries__pb2.GetUserContextRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_summaries__pb2.GetUserContextResponse.SerializeToString,
+            ),
+            'GetContextSummary': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetContextSummary,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_summaries__pb2.GetContextSummaryRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_summaries__pb2.GetContextSummaryResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -110,6 +133,33 @@ class Summaries:
             '/contextkeep.context.v1.Summaries/GetUserContext',
             contextkeep_dot_context_dot_v1_dot_summaries__pb2.GetUserContextRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_summaries__pb2.GetUserContextResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetContextSummary(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Summaries/GetContextSummary',
+            contextkeep_dot_context_dot_v1_dot_summaries__pb2.GetContextSummaryRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_summaries__pb2.GetContextSummaryResponse.FromString,
             options,
             channel_credentials,
             insecure,

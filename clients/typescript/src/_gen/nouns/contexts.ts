@@ -2,6 +2,7 @@
 
 import * as contextSettingsPb from "../../gen/contextkeep/context/v1/context_settings_pb.js";
 import * as contextsPb from "../../gen/contextkeep/context/v1/contexts_pb.js";
+import * as summariesPb from "../../gen/contextkeep/context/v1/summaries_pb.js";
 import type { AppClient, ContextOptions } from "../../context/app.js";
 import {
   type MessageInput,
@@ -40,6 +41,7 @@ import {
 } from "../contexts.js";
 import { type ContextInput, type RecallFilter, contextInput, recallFilter } from "../inputs.js";
 import { type ChatMessage, chatMessageOf } from "../message.js";
+import { type ContextSummary, contextSummaryOf } from "../summaries.js";
 
 /** Options of `contexts.send`. */
 export interface SendOptions {
@@ -651,5 +653,26 @@ export class GeneratedContexts extends Noun<AppClient> {
     };
     const answer = await this.client.call(contextsPb.Contexts.method.getErasure, request, options);
     return erasureOf(answer.erasure!);
+  }
+
+  /**
+   * Return one text about a conversation: how it began, and where it stands.
+   *
+   * The text has the goal, rules, values, decisions, next steps, open questions, errors and files that rules read in the
+   * messages, and the last words, within `tokensMax`. Each line has its speaker and a ref. Statements that a later one
+   * lifted or replaced are left out. It reads the first message and up to 1,000 of the newest messages, 1 MiB of them.
+   *
+   * Throws InvalidArgument (`tokensMax` is not between 1 and 32,000), ContextNotFound.
+   *
+   * @param options.tokensMax Tokens of the text, from 1 to 32,000. Unset: 1,000.
+   */
+  async getSummary(contextId: string, options: { tokensMax?: number } & ContextOptions = {}): Promise<ContextSummary> {
+    const request = {
+      contextId,
+      tokensMax: options.tokensMax,
+      subjectUserId: options.subjectUserId,
+    };
+    const answer = await this.client.call(summariesPb.Summaries.method.getContextSummary, request, options);
+    return contextSummaryOf(answer);
   }
 }

@@ -10,11 +10,12 @@ from typing import Any, Literal, Unpack
 from contextkeep.client import _context_messages as contexts, _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.aio.client import Noun
-from contextkeep.context.v1 import contexts_pb2 as contexts_pb
+from contextkeep.context.v1 import contexts_pb2 as contexts_pb, summaries_pb2 as summaries_pb
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter, RecallOptions
 from contextkeep.values import Context
 from contextkeep.values import ContextKey
 from contextkeep.values import ContextState
+from contextkeep.values import ContextSummary
 from contextkeep.values import Erasure
 from contextkeep.values import FoundContexts
 from contextkeep.values import Recalled
@@ -685,3 +686,35 @@ class Contexts(Noun):
         request = contexts_pb.GetErasureRequest(erasure_id=messages.to_id(erasure_id), subject_user_id=subject_user_id)
         answer: contexts_pb.GetErasureResponse = await self._call("GetErasure", request, timeout_s=timeout_s)
         return Erasure.from_proto(answer.erasure)
+
+    async def get_summary(
+        self,
+        context_id: Id,
+        *,
+        tokens_max: int | None = None,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> ContextSummary:
+        """Return one text about a conversation: how it began, and where it stands.
+
+        The text has the goal, rules, values, decisions, next steps, open questions, errors and files that rules read in
+        the messages, and the last words, within `tokens_max`. Each line has its speaker and a ref. Statements that a
+        later one lifted or replaced are left out. It reads the first message and up to 1,000 of the newest messages, 1
+        MiB of them.
+
+        Args:
+            tokens_max: Tokens of the text, from 1 to 32,000. None: 1,000.
+            subject_user_id: The user for whom a key without a user calls.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            InvalidArgument: `tokens_max` is not between 1 and 32,000.
+            ContextNotFound: No context that the caller may see has this id, or it was deleted.
+        """
+        request = summaries_pb.GetContextSummaryRequest(
+            context_id=messages.to_id(context_id), tokens_max=tokens_max, subject_user_id=subject_user_id
+        )
+        answer: summaries_pb.GetContextSummaryResponse = await self._call(
+            "GetContextSummary", request, timeout_s=timeout_s
+        )
+        return ContextSummary.from_proto(answer)

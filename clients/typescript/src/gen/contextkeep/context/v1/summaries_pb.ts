@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/summaries.proto.
  */
 export const file_contextkeep_context_v1_summaries: GenFile = /*@__PURE__*/
-  fileDesc("CiZjb250ZXh0a2VlcC9jb250ZXh0L3YxL3N1bW1hcmllcy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSJrChVHZXRVc2VyQ29udGV4dFJlcXVlc3QSIAoPc3ViamVjdF91c2VyX2lkGAEgASgJQgfK2hgDEIAEEiEKCnRva2Vuc19tYXgYAiABKAVCCMraGAQogPoBSACIAQFCDQoLX3Rva2Vuc19tYXgihgEKFkdldFVzZXJDb250ZXh0UmVzcG9uc2USDAoEdGV4dBgBIAEoCRIOCgZ0b2tlbnMYAiABKAUSNgoFbGluZXMYAyADKAsyJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlVzZXJDb250ZXh0TGluZRIWCg5sZWZ0X291dF9jb3VudBgEIAEoBSK4AQoPVXNlckNvbnRleHRMaW5lEg8KB3NlY3Rpb24YASABKAkSCwoDcmVmGAIgASgJEgwKBHRleHQYAyABKAkSDgoGYXV0aG9yGAQgASgJEi0KCXN0YXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJbWVtb3J5X2lkGAYgASgJEhIKCmNvbnRleHRfaWQYByABKAkSEwoLbWVzc2FnZV9yZWYYCCABKAkyqQEKCVN1bW1hcmllcxKbAQoOR2V0VXNlckNvbnRleHQSLS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFVzZXJDb250ZXh0UmVxdWVzdBouLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0VXNlckNvbnRleHRSZXNwb25zZSIqkAIBwtoYBggBEAIYBNLaGBltZW1vcmllcy5nZXRfdXNlcl9jb250ZXh0YgZwcm90bzM", [file_contextkeep_options, file_google_protobuf_timestamp]);
+  fileDesc("CiZjb250ZXh0a2VlcC9jb250ZXh0L3YxL3N1bW1hcmllcy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSJrChVHZXRVc2VyQ29udGV4dFJlcXVlc3QSIAoPc3ViamVjdF91c2VyX2lkGAEgASgJQgfK2hgDEIAEEiEKCnRva2Vuc19tYXgYAiABKAVCCMraGAQogPoBSACIAQFCDQoLX3Rva2Vuc19tYXgihgEKFkdldFVzZXJDb250ZXh0UmVzcG9uc2USDAoEdGV4dBgBIAEoCRIOCgZ0b2tlbnMYAiABKAUSNgoFbGluZXMYAyADKAsyJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlVzZXJDb250ZXh0TGluZRIWCg5sZWZ0X291dF9jb3VudBgEIAEoBSK4AQoPVXNlckNvbnRleHRMaW5lEg8KB3NlY3Rpb24YASABKAkSCwoDcmVmGAIgASgJEgwKBHRleHQYAyABKAkSDgoGYXV0aG9yGAQgASgJEi0KCXN0YXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJbWVtb3J5X2lkGAYgASgJEhIKCmNvbnRleHRfaWQYByABKAkSEwoLbWVzc2FnZV9yZWYYCCABKAkijAEKGEdldENvbnRleHRTdW1tYXJ5UmVxdWVzdBIcCgpjb250ZXh0X2lkGAEgASgJQgjK2hgEMAFAARIhCgp0b2tlbnNfbWF4GAIgASgFQgjK2hgEKID6AUgAiAEBEiAKD3N1YmplY3RfdXNlcl9pZBgDIAEoCUIHytoYAxCABEINCgtfdG9rZW5zX21heCJzChlHZXRDb250ZXh0U3VtbWFyeVJlc3BvbnNlEgwKBHRleHQYASABKAkSDgoGdG9rZW5zGAIgASgFEhAKCHNlcV9mcm9tGAMgASgDEg4KBnNlcV90bxgEIAEoAxIWCg5sZWZ0X291dF9jb3VudBgFIAEoBTLNAgoJU3VtbWFyaWVzEpsBCg5HZXRVc2VyQ29udGV4dBItLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0VXNlckNvbnRleHRSZXF1ZXN0Gi4uY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRVc2VyQ29udGV4dFJlc3BvbnNlIiqQAgHC2hgGCAEQAhgE0toYGW1lbW9yaWVzLmdldF91c2VyX2NvbnRleHQSoQEKEUdldENvbnRleHRTdW1tYXJ5EjAuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0U3VtbWFyeVJlcXVlc3QaMS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldENvbnRleHRTdW1tYXJ5UmVzcG9uc2UiJ5ACAcLaGAgIARACGAUgAdLaGBRjb250ZXh0cy5nZXRfc3VtbWFyeWIGcHJvdG8z", [file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message contextkeep.context.v1.GetUserContextRequest
@@ -150,6 +150,84 @@ export const UserContextLineSchema: GenMessage<UserContextLine> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_summaries, 2);
 
 /**
+ * @generated from message contextkeep.context.v1.GetContextSummaryRequest
+ */
+export type GetContextSummaryRequest = Message<"contextkeep.context.v1.GetContextSummaryRequest"> & {
+  /**
+   * @generated from field: string context_id = 1;
+   */
+  contextId: string;
+
+  /**
+   * Tokens of the text, from 1 to 32,000. Unset: 1,000.
+   *
+   * @generated from field: optional int32 tokens_max = 2;
+   */
+  tokensMax?: number | undefined;
+
+  /**
+   * @generated from field: string subject_user_id = 3;
+   */
+  subjectUserId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetContextSummaryRequest.
+ * Use `create(GetContextSummaryRequestSchema)` to create a new message.
+ */
+export const GetContextSummaryRequestSchema: GenMessage<GetContextSummaryRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_summaries, 3);
+
+/**
+ * The text about a conversation.
+ *
+ * @generated from message contextkeep.context.v1.GetContextSummaryResponse
+ */
+export type GetContextSummaryResponse = Message<"contextkeep.context.v1.GetContextSummaryResponse"> & {
+  /**
+   * The text. Empty: the context has no messages, or nothing fits.
+   *
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * Tokens of the text, by o200k.
+   *
+   * @generated from field: int32 tokens = 2;
+   */
+  tokens: number;
+
+  /**
+   * The first message that was read; between it and the others, messages may be left out.
+   *
+   * @generated from field: int64 seq_from = 3;
+   */
+  seqFrom: bigint;
+
+  /**
+   * The last message that was read.
+   *
+   * @generated from field: int64 seq_to = 4;
+   */
+  seqTo: bigint;
+
+  /**
+   * Statements that hold and have no room.
+   *
+   * @generated from field: int32 left_out_count = 5;
+   */
+  leftOutCount: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetContextSummaryResponse.
+ * Use `create(GetContextSummaryResponseSchema)` to create a new message.
+ */
+export const GetContextSummaryResponseSchema: GenMessage<GetContextSummaryResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_summaries, 4);
+
+/**
  * Summaries for prompts: of a user, and of a conversation. Each call reads memories and messages again.
  *
  * They need no language model. Their texts quote people and programs with their authors: treat them as information,
@@ -178,6 +256,22 @@ export const Summaries: GenService<{
     methodKind: "unary";
     input: typeof GetUserContextRequestSchema;
     output: typeof GetUserContextResponseSchema;
+  },
+  /**
+   * Return one text about a conversation: how it began, and where it stands.
+   *
+   * The text has the goal, rules, values, decisions, next steps, open questions, errors and files that rules read in the
+   * messages, and the last words, within `tokens_max`. Each line has its speaker and a ref. Statements that a later one
+   * lifted or replaced are left out. It reads the first message and up to 1,000 of the newest messages, 1 MiB of them.
+   *
+   * Reasons: INVALID_ARGUMENT (`tokens_max` is not between 1 and 32,000), CONTEXT_NOT_FOUND.
+   *
+   * @generated from rpc contextkeep.context.v1.Summaries.GetContextSummary
+   */
+  getContextSummary: {
+    methodKind: "unary";
+    input: typeof GetContextSummaryRequestSchema;
+    output: typeof GetContextSummaryResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_contextkeep_context_v1_summaries, 0);
