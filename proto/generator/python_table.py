@@ -176,7 +176,25 @@ VALUES: Mapping[str, Entry] = {
             "explained": "explained{provider_id: hits}",
         },
     ),
-    "SourceTest": Entry(fields={"query": "question.query"}),
+    "SourceTest": Entry(
+        fields={
+            "query": "question.query",
+            "mode": "question.mode",
+            "scope": "question.scope",
+            "depth": "question.depth",
+            "agent_id": "question.agent_id",
+            "context_ids": "question.context_ids",
+            "metadata_json": "question.metadata_json",
+            "limit": "question.limit",
+            "provider_ids": "question.providers.ids",
+            "families": "question.providers.families",
+            "node_ids": "question.provider_options.workspace.node_ids",
+            "memory_mode": "question.provider_options.memory.query_mode",
+            "time_from": "question.time_from",
+            "time_to": "question.time_to",
+            "score_min": "question.score_min",
+        }
+    ),
     "ContextProvider": Entry(
         fields={
             "last_state": "last_test.state",

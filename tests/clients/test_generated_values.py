@@ -110,13 +110,24 @@ def prune(message):
         kept.setdefault(first, set()).add(last)
     for field, value in message.ListFields():
         if kept.get(field.name, {""}) != {""}:
-            for inner, _ in value.ListFields():
-                if inner.name not in kept[field.name]:
-                    value.ClearField(inner.name)
+            keep(value, kept[field.name])
         elif field.message_type is not None and not is_map(field):
             for one in value if field.is_repeated else [value]:
                 prune(one)
     return message
+
+
+def keep(message, paths):
+    """Clear the fields of a message that no path names."""
+    below = {}
+    for path in paths:
+        first, _, last = path.partition(".")
+        below.setdefault(first, set()).add(last)
+    for field, value in message.ListFields():
+        if field.name not in below:
+            message.ClearField(field.name)
+        elif below[field.name] != {""}:
+            keep(value, below[field.name])
 
 
 def attributes(message, entry):
@@ -135,11 +146,21 @@ def write(value, message, original):
         path, _, pair = place.rstrip("}").partition("{")
         *steps, last = path.split(".")
         owner, given = message, original
+        if any(not is_there(original, steps[: depth + 1]) for depth in range(len(steps))):
+            assert getattr(value, name) in (None, "", ())
+            continue
         for step in steps:
             owner, given = getattr(owner, step), getattr(given, step)
             owner.SetInParent()
         put(owner, owner.DESCRIPTOR.fields_by_name[last], getattr(value, name), given, pair)
     return message
+
+
+def is_there(message, steps):
+    """Say whether a message has another one at a path."""
+    for step in steps[:-1]:
+        message = getattr(message, step)
+    return message.HasField(steps[-1])
 
 
 def put(owner, field, value, original, pair):

@@ -174,6 +174,25 @@ def test_a_source_is_set_and_what_everybody_asks_is_kept_and_compared(running: R
     assert found.headers["location"] == first
 
 
+def test_a_kept_question_shows_all_its_options(running: Running, visitor: Visitor, key: str):
+    client = visitor(running, key)
+    form = {"token": token_of(client), "question": "Where is the sextant?"}
+    assert 'name="provider_ids" value="workspace"' in client.get("/sources/tests").text
+    chosen = {
+        "provider_ids": ["workspace", "memory"],
+        **{"mode": "answer", "scope": "team", "depth": "deep", "memory_mode": "", "limit": "7", "score_min": "0.5"},
+        **{"time_from": "2026-02-03", "time_to": "2027-04-05", "metadata": '{"deck": 3}'},
+        "node_ids": "01a00000-0000-7000-8000-000000000001 01a00000-0000-7000-8000-000000000002",
+    }
+    asked = client.post("/sources/tests", data={**form, **chosen})
+    page = client.get(asked.headers["location"]).text
+    for shown in ("answer, team, deep", "workspace, memory", "0.5", "2026-02-03", "2027-04-05", "deck"):
+        assert shown in page
+    assert "01a00000-0000-7000-8000-000000000002" in page
+    for name, wrong in (("metadata", "[1]"), ("time_from", "soon"), ("limit", "many"), ("scope", "everybody")):
+        assert client.post("/sources/tests", data={**form, name: wrong}).status_code == 400
+
+
 def test_a_thread_is_asked_again_and_shows_what_came(
     running: Running, visitor: Visitor, key: str, clients: tuple[ContextClient, EntityClient]
 ):

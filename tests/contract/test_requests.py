@@ -34,10 +34,7 @@ UNTAKEN = {
     *("Recall.options.off", "SendMessage.recall.off"),
     # Memories hold when they are reflected on; what is asked to test sources has fewer options.
     "ReflectMemories.filter.holding_only",
-    *(
-        f"RunSourceTest.question.{name}"
-        for name in ("expand_refs", "explain", "metadata_json", "score_min", "time_from", "time_to", "tokens_max")
-    ),
+    *(f"RunSourceTest.question.{name}" for name in ("expand_refs", "explain", "tokens_max")),
     # No update changes them.
     *(
         f"{of}.{name}"

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
 
+from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from contextkeep import ComparedTests, ContextProvider, SourceTest
@@ -101,7 +106,7 @@ async def tests(visit: Visit) -> Response:
             empty="There is no test yet. Run a typical query, and run it again after a change.",
         )
 
-    table = await part(load_table())
+    table, providers = await asyncio.gather(part(load_table()), part(visit.context.query.list_providers()))
     return visit.render(
         "source_tests.html",
         here="sources",
@@ -110,6 +115,8 @@ async def tests(visit: Visit) -> Response:
         tab="/sources/tests",
         listed=table,
         tests=table.value,
+        providers=providers.value or (),
+        choices=_CHOICES,
         code=code.Code(
             python=code.python("context", "source_tests.run", "which port", label="weekly"),
             shell=code.shell("sources", "test", "which port", label="weekly"),
@@ -121,8 +128,65 @@ async def run(visit: Visit) -> Response:
     """Run a query as users do, and store the answer."""
     form = await visit.form()
     question, label = (str(form.get(name, "")).strip() for name in ("question", "label"))
-    result = await visit.context.source_tests.run(question, label=label, timeout_s=15, **visit.whose)
+    options = {**visit.whose, **_options(form)}
+    result = await visit.context.source_tests.run(question, label=label, timeout_s=15, **options)
     return visit.redirect(f"/sources/tests/{result.test_id}")
+
+
+def _options(form: FormData) -> dict[str, Any]:
+    """Return the options of a question that a form gives; fields that are empty are left out.
+
+    Raises:
+        InvalidArgument: a field is malformed.
+    """
+    values = {name: str(value).strip() for name, value in form.items() if name in _FIELDS and str(value).strip()}
+    options: dict[str, Any] = {name: value for name, value in values.items() if name not in _CONVERTED}
+    for name, convert in _CONVERTED.items():
+        if name in values:
+            try:
+                options[name] = convert(values[name])
+            except ValueError:
+                raise InvalidArgument(f"{name} is not valid (got {values[name][:100]!r})", field=name) from None
+    if provider_ids := [str(provider_id) for provider_id in form.getlist("provider_ids")]:
+        options["provider_ids"] = provider_ids
+    return options
+
+
+def _day(text: str) -> datetime:
+    """Return the beginning of a day, in UTC."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def _object(text: str) -> dict[str, Any]:
+    """Return a JSON object.
+
+    Raises:
+        ValueError: the text is something else.
+    """
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError("it is no object")
+    return value
+
+
+# What a question may choose from; an empty value leaves it to the service.
+_CHOICES = {
+    "mode": ("results", "answer"),
+    "scope": ("auto", "personal", "team"),
+    "depth": ("quick", "deep"),
+    "memory_mode": ("", "recall", "reflect"),
+}
+# Fields of the form that are no texts of a question, and what reads them.
+_CONVERTED: Mapping[str, Callable[[str], Any]] = {
+    "limit": int,
+    "node_ids": str.split,
+    "context_ids": str.split,
+    "score_min": float,
+    "time_from": _day,
+    "time_to": _day,
+    "metadata": _object,
+}
+_FIELDS = {*_CHOICES, *_CONVERTED, "agent_id", "subject_user_id"}
 
 
 async def test(visit: Visit) -> Response:
@@ -146,6 +210,17 @@ async def test(visit: Visit) -> Response:
                 ("Question", result.query),
                 ("Label", result.label),
                 ("On behalf of", result.owner_user_id),
+                ("Agent", result.agent_id),
+                ("Mode, scope, depth", ", ".join(filter(None, (result.mode, result.scope, result.depth)))),
+                ("Sources", ", ".join((*result.provider_ids, *result.families))),
+                ("Memories", result.memory_mode),
+                ("Contexts", ", ".join(result.context_ids)),
+                ("Nodes", ", ".join(result.node_ids)),
+                ("Hits at most", result.limit),
+                ("Score at least", "" if result.score_min is None else f"{result.score_min:g}"),
+                ("From", result.time_from),
+                ("Before", result.time_to),
+                ("Metadata", json.dumps(result.metadata) if result.metadata else ""),
                 ("Asked by", result.created_by),
                 ("Asked", result.created_at),
                 ("Took, ms", result.duration_ms),

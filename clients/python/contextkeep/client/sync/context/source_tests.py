@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from contextkeep.client._messages import Id
 from contextkeep.client._query_messages import question_request
@@ -35,6 +37,10 @@ class SourceTests(gen.SourceTests):
         node_ids: Sequence[Id] | None = None,
         memory_mode: MemoryQueryMode | None = None,
         context_ids: Sequence[Id] = (),
+        time_from: datetime | None = None,
+        time_to: datetime | None = None,
+        score_min: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
         agent_id: str = "",
         subject_user_id: str = "",
         timeout_s: float | None = None,
@@ -53,6 +59,10 @@ class SourceTests(gen.SourceTests):
             node_ids: The nodes whose files are searched.
             memory_mode: "recall" or "reflect".
             context_ids: The contexts that are searched.
+            time_from: Return only hits of this time or later.
+            time_to: Return only hits before this time.
+            score_min: Return only hits with this score or a higher one, 0 to 1.
+            metadata: Return only hits whose metadata have these values.
             agent_id: The agent to act for.
             subject_user_id: The user to act for; the key needs the scope `delegate`, too.
             timeout_s: Deadline in seconds. None means the client's.
@@ -73,6 +83,10 @@ class SourceTests(gen.SourceTests):
             node_ids=node_ids,
             memory_mode=memory_mode,
             context_ids=context_ids,
+            time_from=time_from,
+            time_to=time_to,
+            score_min=score_min,
+            metadata=metadata,
             explain=True,
             agent_id=agent_id,
             subject_user_id=subject_user_id,
