@@ -85,7 +85,7 @@ LOOPS = {
 NO_QUEUE_LOOPS = {
     "FirstStatistics(database).keep_looking",
     "connection.keep_renewed",
-    "held.keep_watching",
+    "held_bytes.keep_watching",
     "keep",  # of checks of health
     "lookout.keep_looking",
     "mappings.keep_current",
