@@ -627,7 +627,8 @@ def test_a_lost_entity_service_is_a_banner_and_all_else_goes_on(world: World, st
 def test_a_slow_entity_service_holds_up_its_own_pages_until_it_is_back(
     monkeypatch: pytest.MonkeyPatch, stack: Addresses, world: World, visitor: Visitor
 ):
-    monkeypatch.setattr("contextkeep_console.app.TIMEOUT_S", 1.5)
+    # The network delays each call of the page, which makes some one after the other: also on a busy machine in time.
+    monkeypatch.setattr("contextkeep_console.app.TIMEOUT_S", 4.0)
     with between(stack.entity) as network:
         settings = Settings(port=0, context_address=stack.context, entity_address=f"127.0.0.1:{network.port}")
         with served(settings) as console:
@@ -639,7 +640,7 @@ def test_a_slow_entity_service_holds_up_its_own_pages_until_it_is_back(
             network.fall_silent()
             waits = client.get(f"/nodes/{world.session}")
             assert (waits.status_code, "A service took too long" in waits.text) == (504, True)
-            assert client.get("/contexts").elapsed.total_seconds() < 1.5
+            assert client.get("/contexts").elapsed.total_seconds() < 4.0
             overview = client.get("/")
             assert (overview.status_code, "Invoice 4711" in overview.text) == (200, True)
             assert "trouble lost" in overview.text
