@@ -91,7 +91,9 @@ class BedrockClient:
         except AddressRefused as error:
             raise AddressRefused(error.message) from None
         except (OSError, UnicodeError):
-            raise KnowledgeBaseFailed("the host name of the Retrieve API cannot be resolved") from None
+            raise KnowledgeBaseFailed(
+                "the host name of its Retrieve API cannot be resolved; check the region or the endpoint"
+            ) from None
         if scheme != "https" and not destination.is_listed:
             raise KnowledgeBaseFailed("the Retrieve API has a public address, so its URL must begin with https://")
         body = orjson.dumps(

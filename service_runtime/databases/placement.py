@@ -80,7 +80,7 @@ class Databases:
                     raise WrongDatabase(f"the database of {name} is already known as {known[0].name}")
                 if not _row_of(other, _IS_EMPTY).is_empty:
                     raise WrongDatabase(
-                        f"{name} must have no keys or tenants of its own: it is a home database, or was one"
+                        f"{name} has keys or tenants of its own, as that of another installation; give an empty one"
                     )
                 other.execute("INSERT INTO access.this_database (name) VALUES (%s)", (name,))
                 other.execute("DELETE FROM access.residence")

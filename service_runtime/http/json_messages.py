@@ -125,7 +125,9 @@ class JsonMessages:
             except TimeoutError:
                 raise _too_long(WORK_S_MAX) from None
             except (OSError, EOFError) as error:
-                raise Unavailable("the process that reads large JSON ended", dependency="json") from error
+                raise Unavailable(
+                    "the process that reads large JSON stopped; send the request again", dependency="json"
+                ) from error
             finally:
                 # A cancelled call kills the process: it would work on, and its answer would go to the next call.
                 if is_done and process is not None:

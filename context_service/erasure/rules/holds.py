@@ -141,7 +141,9 @@ def check_unbound(principal: Principal) -> None:
         PermissionDenied: the key has bounds.
     """
     if principal.bounds:
-        raise PermissionDenied("subjects are erased and held in the whole tenant; use a key without bounds")
+        raise PermissionDenied(
+            "an erasure or a hold is for the whole tenant; use a key without an app, agent bundle or user"
+        )
 
 
 def _hold(row: Row) -> Hold:

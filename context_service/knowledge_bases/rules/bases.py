@@ -96,12 +96,13 @@ class KnowledgeBases:
             base = await self._catalog.put_in(transaction, base_input.name, values_of(base_input), by=principal.subject)
             if base.content.walls != base_input.walls:
                 raise InvalidArgument(
-                    "graph_name, agent_bundle_id and app_id of a knowledge base cannot change; use another name",
+                    "graph_name, agent_bundle_id and app_id of a knowledge base cannot change; make another base",
                     field="knowledge_base.app_id",
                 )
             if base.content.bedrock != base_input.bedrock:
                 raise InvalidArgument(
-                    "bedrock of a knowledge base cannot change; use another name", field="knowledge_base.bedrock"
+                    "bedrock of a knowledge base cannot change; make another base",
+                    field="knowledge_base.bedrock",
                 )
             return base
 

@@ -39,5 +39,5 @@ def cited_sources(text: str, query: str, sources: Sequence[str]) -> list[int]:
     there = {number for place in cited for number in _NUMBER.findall(sources[place - 1])}
     there.update(_NUMBER.findall(query))
     if not there.issuperset(_NUMBER.findall(CITED.sub(" ", text))):
-        raise NotGrounded("the model wrote a number that none of its sources has")
+        raise NotGrounded("the model's text has a number that none of its sources has")
     return cited

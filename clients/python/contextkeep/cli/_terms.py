@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-_WINDOW, _KNOWLEDGE = "contextkeep.cli.window", "contextkeep.cli.knowledge"
+_WINDOW, _KNOWLEDGE, _AGENT = (f"contextkeep.cli.{name}" for name in ("window", "knowledge", "agent"))
 
 # A word of helps, the sentence that explains it, and the module with this meaning of it, or "" for all modules.
 # A help that explains the word itself, as "a pack:" does, gets no sentence.
@@ -21,6 +21,22 @@ _TERMS = [
         r"compactions?",
         "A compaction replaces old messages with shorter texts, so that requests stay below the token limit.",
         "",
+    ),
+    (
+        r"[Pp]ins?",
+        "A pin is a text that every pack has.",
+        _WINDOW,
+    ),
+    (
+        r"state of the work",
+        "The state of the work lists its rules, goals, values, decisions and open questions.",
+        _WINDOW,
+    ),
+    (
+        r"families|family|sources?",
+        "A source is what a query searches, such as workspace, memory or an MCP server; `contextkeep sources list`"
+        " prints them with their families.",
+        _AGENT,
     ),
     (
         r"steps?",

@@ -79,9 +79,12 @@ _FINDABLE = click.option(
 _LEARNING = click.option(
     "--learning",
     type=click.Choice(["off", "rules", "model"]),
-    help="How memories are learned from it.  [default: the setting of its app and tenant]",
+    help="How memories are learned from it: not at all, by patterns, or by the language model."
+    "  [default: the setting of its app and tenant]",
 )
-_PROFILE = click.option("--recall-profile", help="How recall ranks passages: default or conversation.")
+_PROFILE = click.option(
+    "--recall-profile", help="How recall ranks its messages: conversation for talk of people, or default."
+)
 _HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _MODELS, _FINDABLE, _LEARNING, _PROFILE)
 _RANKED = (
     click.option("--profile", default="", help="Ranking: default or conversation.  [default: the context's]"),

@@ -37,7 +37,8 @@ def setting() -> None:
     click.option(
         "--learning",
         type=click.Choice(["off", "rules", "model"]),
-        help="How memories are learned from these contexts.  [default: not set]",
+        help="How memories are learned from these contexts: not at all, by patterns, or by the language model."
+        "  [default: not set]",
     ),
     name="put",
     group=setting,
@@ -78,7 +79,7 @@ def put(
 def get(session: Session, output: Output, *, for_app: str, for_agent: str) -> None:
     """Print the settings of the tenant, and those of an app and an agent.
 
-    Use it to check whether text of these contexts may be sent to the service's language model, and whether searches
-    find them.
+    Use it to check whether the text of contexts may be sent to the service's language model, whether searches find
+    them, and how memories are learned from them.
     """
     output.one(session.context.context_settings.get(app_id=for_app, agent_id=for_agent))

@@ -603,7 +603,8 @@ def fork(
 def merge(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Bring the result of a fork back and close the fork.
 
-    Use it when the subtask is done. WINDOW_ID is the window that `contextkeep window fork` printed.
+    Use it when the subtask is done: the last answer and the decisions of the fork become a message of the main
+    context. WINDOW_ID is the window that `contextkeep window fork` printed.
     """
     output.one(session.context.windows.merge(window_id, **options))
 
