@@ -203,7 +203,7 @@ class Own(Stub):
 
     async def answered(self, asked: ProviderQuery, principal: Principal) -> Any:
         mine = hit("1", f"{principal.user_id or 'nobody'} likes the renewal of Acme.", scope=QueryScope.PERSONAL)
-        return Answered(hits=[mine, hit("2", "This renewal of Acme belongs to the team.")])
+        return Answered(hits=[mine, hit("2", "This renewal of Acme belongs to the team.", scope=QueryScope.TEAM)])
 
 
 class Contradicting(Stub):
