@@ -21,6 +21,7 @@ async def test_the_agent_knows_a_customer_who_comes_back(services: Addresses, tm
     title, *known = done.stdout.splitlines()
     assert title == "The customer comes back. What the agent knows:"
     assert known == [
+        "- My boss lives in Rome. (fact, from m1)",  # which does not end where the customer lives
         "- I moved from Bergen to Oslo in May. (fact, from m1)",
         "- I prefer letters to phone calls. (preference, from m3)",
         "- no longer: I live in Bergen.",
