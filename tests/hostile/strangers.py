@@ -197,7 +197,7 @@ MADE = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(blob_)?[0-9a-f]{32}\b|\b[0-9a-f]{16}\b"
     r"|(?<=resume_token: \")[\w-]+"
     r"|(?<=place: \")[\w-]+"
-    r"|(?<=_at\\\":\\\")[\d:.TZ-]+"  # in what a tool answers
+    r"|(?:(?<=_at\\\":\\\")|(?<=valid_from\\\":\\\"))[\d:.TZ-]+"  # in what a tool answers
     r"|(?<=seal\\\":\\\")[0-9a-f]{64}"  # of the pieces of an archive, which say times
 )
 # A number that is 0 has no line; calls that are counted are one more with each.
