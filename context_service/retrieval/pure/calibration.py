@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from context_service.retrieval.pure.features import UNRELATED, Candidates
+from context_service.retrieval.pure.features import RELATED, UNRELATED, Candidates
 
 # The parameters of the model, as a profile names them.
 PARAMETERS = BIAS, SUM, PLACE, COVERAGE, INFORMATION, SIZE = "bias", "sum", "place", "coverage", "information", "size"
@@ -24,8 +24,6 @@ FALLING = (SUM, PLACE)  # these must not be negative, or a passage would have a 
 
 SIZE_MAX = 2.5  # the logarithm of 316 passages: from there on, the size does not matter
 _LOGIT_MAX = 30.0  # beyond it, a probability is 0 or 1 in its first 12 digits
-
-_RELATED = 0.6  # the cosine similarity of a question and its answer
 
 
 class Thresholds(NamedTuple):
@@ -58,7 +56,7 @@ class Evidence:
         alone = max(candidates.covered(candidates.counts), default=0.0)
         nearest = max([cosine for cosine, _ in candidates.cosines.values()], default=0.0)
         return cls(
-            coverage=max(*candidates.covered_previous, min((nearest - UNRELATED) / (_RELATED - UNRELATED), 1.0), 0.0),
+            coverage=max(*candidates.covered_previous, min((nearest - UNRELATED) / (RELATED - UNRELATED), 1.0), 0.0),
             information=alone * sum(candidates.idf.values()) / most,
             size=min(math.log10(candidates.passages), SIZE_MAX),
         )

@@ -45,8 +45,8 @@ _BIGRAM_TERMS = 2  # two terms of a pair may be at most this many terms apart
 _BIGRAMS_MAX = 2  # more pairs than this count no more
 _SESSION_PLACES = 20  # all places from this one on count as late in their session
 
-# The similarity of texts that have nothing to do with each other.
-UNRELATED = 0.1
+# The similarity of texts that have nothing to do with each other, and of a question and its answer.
+UNRELATED, RELATED = 0.1, 0.6
 
 # How much less the meaning of a passage counts where words alone find the whole query: then they are the better guide.
 # Where the best passage has none of the query's words, meaning counts fully.
@@ -579,14 +579,21 @@ def _cosw(candidates: Candidates) -> list[float]:
 def _cosines(candidates: Candidates, which: int) -> list[float]:
     """Return the scaled cosine similarity of each candidate, the less the more of the query the best passage has.
 
-    A candidate without a vector gets the lowest similarity that is known, or that of unrelated texts if it is lower:
-    the only passage of a scope is not the farthest.
+    A candidate without a vector, such as a message that was sent a moment ago, is taken for as similar as the share of
+    the query is that its words have: from the lowest similarity that is known, or that of unrelated texts if it is
+    lower, up to the highest that is known.
     """
     known = [cosines[which] for cosines in candidates.cosines.values()]
     if not known:
         return candidates.none()
     least = min(*known, UNRELATED)
-    values = [candidates.cosines.get((row.seq, row.ordinal), (least, least))[which] for row in candidates.rows]
+    shares = candidates.covered(candidates.counts)
+    values = [
+        candidates.cosines[row.seq, row.ordinal][which]
+        if (row.seq, row.ordinal) in candidates.cosines
+        else min(least + share * (RELATED - UNRELATED), max(known))
+        for row, share in zip(candidates.rows, shares, strict=True)
+    ]
     counts = 1 - _LESS_MEANING * max(candidates.covered_previous, default=0.0)
     return [counts * value for value in _scale(values, least)]
 

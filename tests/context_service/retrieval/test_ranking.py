@@ -247,6 +247,19 @@ def test_words_count_fully_for_a_passage_that_has_no_vector_yet(name):
 
 
 @MODES
+def test_a_passage_without_a_vector_that_has_the_whole_question_comes_before_one_that_is_only_similar(name):
+    """A message that was sent a moment ago has no vector yet."""
+    conversation = talk(
+        [["ann: patient Ada, a cough at night"], ["ann: hello"], ["ann: the ward of the patient is W7"]]
+    )
+    question = AnalyzedQuery.of("What is the ward of the patient?")
+    cosines = {(0, 0): (0.5, 0.5), (1, 0): (0.1, 0.1)}
+
+    found = ranked(question, Index(conversation).matching(question), profile(name), cosines=cosines)
+    assert seqs(found)[0] == 2
+
+
+@MODES
 def test_meaning_counts_less_where_words_find_the_whole_question(name):
     """The same similarities must not push a passage down that says what was asked, word for word."""
     conversation = talk([["ann: the red kayak leaks"], ["ann: a boat"], ["ann: the kayak"]])
