@@ -34,7 +34,7 @@ def add_retrieval(commands: Subparsers) -> None:
         " services do not wait for it. Exits with 1 if something differs.",
         epilog="example: context-service retrieval verify --tenant acme",
     )
-    verify.set_defaults(run=_verify)
+    verify.set_defaults(run=_verify_or_rebuild)
     rebuild = retrieval_commands.add_parser(
         "rebuild",
         help="rewrite the parts of the index that differ from their texts",
@@ -42,7 +42,7 @@ def add_retrieval(commands: Subparsers) -> None:
         " Passages that were correct can be found at any time. You can interrupt it and start it again.",
         epilog="example: context-service retrieval rebuild --tenant acme",
     )
-    rebuild.set_defaults(run=_verify)
+    rebuild.set_defaults(run=_verify_or_rebuild)
     for command in (verify, rebuild):
         command.add_argument("--tenant", metavar="NAME", help="only this tenant (default: all)")
         command.add_argument("--context", type=UUID, metavar="ID", help="only this context (default: all)")
@@ -56,15 +56,15 @@ def add_retrieval(commands: Subparsers) -> None:
     )
     backfill.add_argument("--dry-run", action="store_true", help="only count the unread texts")
     backfill.set_defaults(run=_backfill)
-    again = retrieval_commands.add_parser(
+    reindex = retrieval_commands.add_parser(
         "reindex",
         help="rebuild the index of words to make it smaller; needs DATABASE_ADMIN_URL",
         description="Run REINDEX CONCURRENTLY: the services can read and write meanwhile. It needs disk space for a"
         " second index.",
         epilog="example: context-service retrieval reindex",
     )
-    again.set_defaults(run=_reindex)
-    for command in (verify, rebuild, backfill, again):
+    reindex.set_defaults(run=_reindex)
+    for command in (verify, rebuild, backfill, reindex):
         command.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -85,7 +85,7 @@ def run_retrieval(settings: Settings, arguments: argparse.Namespace) -> None:
         sys.exit(1)
 
 
-def _verify(settings: Settings, arguments: argparse.Namespace) -> bool:
+def _verify_or_rebuild(settings: Settings, arguments: argparse.Namespace) -> bool:
     """Run `retrieval verify` or `retrieval rebuild`, print the result, and return whether the index is correct now."""
     mend = arguments.retrieval_command == "rebuild"
     with progress_bar("contexts and nodes", quiet=arguments.json) as show:

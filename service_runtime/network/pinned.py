@@ -218,7 +218,7 @@ def client(
                 if request.method == "POST":
                     watch.status = response.status_code
                     check(response)
-                    _check_size(response, watch)
+                    _check_headers(response, watch)
             except BaseException:
                 await response.aclose()
                 raise
@@ -330,7 +330,7 @@ def _transport(tls: ssl.SSLContext | None, watch: Watch, steps: ReadTurns) -> ht
     return transport
 
 
-def _check_size(response: Response, watch: Watch) -> None:
+def _check_headers(response: Response, watch: Watch) -> None:
     """Check, by its headers, that an answer is not compressed and not too large.
 
     Raises:

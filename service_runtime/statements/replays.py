@@ -94,7 +94,7 @@ class Replays:
         for error in leaves(raised):
             if isinstance(error, AnsweredBefore):
                 return await _response(service, request, error.answer)
-        if not all(map(_may_be_answered, leaves(raised))):
+        if not all(map(_may_have_stored_answer, leaves(raised))):
             return None
         try:
             stored = await self._requests.stored(self._tenant(call), request)
@@ -136,12 +136,12 @@ def leaves(raised: BaseException) -> list[BaseException]:
     return [raised]
 
 
-def _may_be_answered(error: BaseException) -> bool:
-    """Return whether a failed call may have been answered before, so that looking for its answer can help."""
+def _may_have_stored_answer(error: BaseException) -> bool:
+    """Return whether an earlier call with the request id of this failed call may have stored an answer."""
     if not isinstance(error, ContextKeepError) or error.code not in _CODES:
         return False
     if isinstance(error, Unavailable) and error.metadata.get("dependency") == "postgres":
-        return False  # it would not tell
+        return False  # the stored answer cannot be read either
     return not isinstance(error, RequestIdReused | Erased | HeldBytesExceeded | TooManyCalls)
 
 

@@ -147,8 +147,14 @@ class Learning:
                 owner = _owner(tenant, memory.owner_user_id)
                 await self._memories.drop_sources(memory.memory_id, str(context_id), memory.refs, principal=owner)
 
-    async def _forget_taken_back(self, seqs: Sequence[int], context: QueuedContext, owner: Principal) -> None:
-        """Forget what earlier messages have taught that their user has asked to forget."""
+    async def _forget_taught_by(self, seqs: Sequence[int], context: QueuedContext, owner: Principal) -> None:
+        """Forget the memories that were learned from some messages, because the user has taken these back.
+
+        Args:
+            seqs: The `seq` of each message.
+            context: Their context.
+            owner: The user, as the principal that may forget.
+        """
         tenant = self._database.of(owner)
         for seq in seqs:
             ref = refs_between(seq, seq)
@@ -189,7 +195,7 @@ class Learning:
         else:
             new = await _found_by_rules(utterances, context)
         earlier = [seq for seq in taken_back(utterances) if seq <= context.reached_seq]
-        await self._forget_taken_back(earlier, context, owner)
+        await self._forget_taught_by(earlier, context, owner)
         await self._write(item, context, new, reached_seq=reached_seq, owner=owner)
         return Outcome.LEARNED if new else Outcome.NOTHING
 

@@ -57,7 +57,7 @@ async def _read_quoted(use: Use, arguments: Any) -> Document:
         raise InvalidArgument("give ref, or seq_from and seq_to, not both", field=field)
     what, original = await _artifact_or_message(use, arguments, place)
     described = await plain(original)
-    rows = _text_rows(described, chars_max=use.services.answer_bytes_max // _PIECES)
+    rows = _part_rows(described, chars_max=use.services.answer_bytes_max // _PIECES)
     return await page_of(
         rows,
         "parts",
@@ -89,9 +89,9 @@ async def _artifact_or_message(use: Use, arguments: Any, place: int) -> tuple[st
     raise MessageNotFound(f"the context has no message {arguments.ref[:100]}", ref=arguments.ref)
 
 
-def _text_rows(described: Document, *, chars_max: int) -> list[Document]:
-    """Take the content (part 0) and the parts out of a document; return them as rows, a long text as several."""
-    parts = [{"text": described.pop("content", "")}, *described.pop("parts", [])]
+def _part_rows(message: Document, *, chars_max: int) -> list[Document]:
+    """Take the content (part 0) and the parts out of a message; return them as rows, a long text as several."""
+    parts = [{"text": message.pop("content", "")}, *message.pop("parts", [])]
     rows: list[Document] = []
     for number, part in enumerate(parts):
         text = part.get("text")

@@ -57,9 +57,10 @@ class WindowBodies:
     async def without_files(
         self, caught_up: CaughtUpWindow, record_ids: Collection[str], principal: Principal
     ) -> CaughtUpWindow:
-        """Return a window in whose body lines of text stand for the files of some records, which can no longer be read.
+        """Return the window with its body built again, in which a line of text stands for each file of some records.
 
-        Such a body is built again for each pack, because each caller may read other records.
+        These are the records that the caller cannot read any more. Such a body is built for each pack, because each
+        caller may read other records.
 
         Raises:
             RowsChanged: another call changed the window meanwhile.

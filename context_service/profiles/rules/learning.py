@@ -157,7 +157,15 @@ class Learning:
         return await tenant.transaction(self._requests.once(request, work))
 
     async def _add(self, base: str, app_id: str, counts: Counts, *, contexts: int = 0, principal: Principal) -> None:
-        """Add counts to those of a profile and an app, and learn from them if that is due."""
+        """Add counts of lookups to those of a profile and an app, and learn from them if that is due.
+
+        Args:
+            base: The name of the profile.
+            app_id: The app of the windows.
+            counts: How often lines and results were shown, and looked up.
+            contexts: The number of contexts that the counts are of.
+            principal: The caller.
+        """
         if not counts:
             return
 
@@ -170,18 +178,20 @@ class Learning:
             learning = await self._rows.locked(transaction, base, app_id)
             if learning is None or learning.is_frozen:
                 return False
-            now = replace(
+            updated = replace(
                 learning, counts=learning.counts.plus(counts), context_count=learning.context_count + contexts
             )
             is_new = False
-            if lookups.is_due(now.context_count, now.learned_count):
-                what = lookups.learned(now.counts)
+            if lookups.is_due(updated.context_count, updated.learned_count):
+                factors = lookups.learned(updated.counts)
                 version = None
-                if what:
-                    version = await self._versions.learn(transaction, base, app_id, what, now.counts, now.context_count)
-                now = replace(now, version=version or now.version, learned_count=now.context_count)
+                if factors:
+                    version = await self._versions.learn(
+                        transaction, base, app_id, factors, updated.counts, updated.context_count
+                    )
+                updated = replace(updated, version=version or updated.version, learned_count=updated.context_count)
                 is_new = version is not None
-            await self._rows.write(transaction, now)
+            await self._rows.write(transaction, updated)
             return is_new
 
         if await self._own(principal).transaction(work):

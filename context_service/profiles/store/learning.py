@@ -20,7 +20,7 @@ from service_runtime.values.copying import copied
 SQL = SqlFile.of(__file__, learnings_max=LEARNINGS_MAX)
 _LOCK = SQL["lock"]
 _VERSION = SQL["version"]
-_BEGIN = SQL["begin"]
+_CREATE = SQL["begin"]
 _WRITE = SQL["write"]
 _PLACE = SQL["place"]
 _TOOLS = SQL["tools"]
@@ -39,12 +39,15 @@ class LearningRows:
         self._log = log
 
     async def locked(self, transaction: Transaction, profile: str, app_id: str) -> LearningState | None:
-        """Return the state of learning, locked until the transaction ends, or None if the tenant has too many."""
+        """Return the state of learning of a profile and an app, locked until the transaction ends.
+
+        If there is none, it is created; None if the tenant has as many as it may have.
+        """
         key = (transaction.tenant_id, profile, app_id)
         rows = await transaction.query(_LOCK, key)
         if not rows:
             parameters = {"profile": profile, "app_id": app_id}
-            await transaction.query(_BEGIN, parameters)
+            await transaction.query(_CREATE, parameters)
             rows = await transaction.query(_LOCK, key)
         return _learning_state(rows[0]) if rows else None
 

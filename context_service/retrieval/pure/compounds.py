@@ -98,7 +98,7 @@ _known = _Known()
 
 
 def _forms_of_token(token: str) -> Iterator[str]:
-    """Yield the forms within a text without white space."""
+    """Yield further terms that find a text without white space: words of a CamelCase name, parts of numbers, dates."""
     for run in _RUN.findall(token):
         if run.isalpha():
             if not (run[1:].islower() or run.isupper()):

@@ -42,9 +42,14 @@ class TraceRows:
         self._log = log
 
     async def blocks(self, window: Window, seqs: tuple[int, int], *, principal: Principal) -> list[BlockForm]:
-        """Return the blocks that show or recall messages of a range, including blocks that only checkpoints show.
+        """Return the blocks of packs that show or recall messages of a range.
 
-        `seqs` has the `seq` of the first and of the last message.
+        Blocks of which only a saved checkpoint has the text are among them.
+
+        Args:
+            window: The window.
+            seqs: The `seq` of the first and of the last message of the range.
+            principal: The caller; it must be allowed to see the window.
         """
         tenant = self._log.of(principal, window.context_id)
         parameters = {"window_id": window.window_id, "seq_from": seqs[0], "seq_to": seqs[1]}
