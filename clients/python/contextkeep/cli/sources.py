@@ -114,7 +114,7 @@ def policy(session: Session, output: Output, **options: Any) -> None:
     group=sources,
     example="""
 contextkeep sources set context --deadline-ms 4000
-contextkeep sources set memory --memories recall
+contextkeep sources set memory --memory-mode recall
 contextkeep sources set context --reset deadline_ms
 """,
 )

@@ -228,6 +228,7 @@ class ContextHandle(Handle):
     list_messages = Bound(Contexts.list_messages)
     get_message = Bound(Contexts.get_message)
     retract_messages = Bound(Contexts.retract_messages)
+    get_summary = Bound(Contexts.get_summary)
     issue_key = Bound(Contexts.issue_key)
     watch = Bound(Contexts.watch)
 
