@@ -212,7 +212,7 @@ def _check_exponents(field: str, text: str, *, size_bytes_max: int) -> None:
         piece = start, len(outside) if end < 0 else end
         negative = list(map(int, _NEGATIVE_EXPONENT.findall(outside, *piece)))
         if negative and -max(negative) < _EXPONENT_MIN:
-            raise InvalidArgument(f"{field} has a number that is closer to 0 than a double can be", field=field)
+            raise InvalidArgument(f"{field} has a number too small for a double: it is too close to 0", field=field)
         size_bytes += sum(negative) + sum(map(int, _POSITIVE_EXPONENT.findall(outside, *piece)))
         start = end
     if size_bytes > size_bytes_max:

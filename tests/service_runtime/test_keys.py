@@ -476,7 +476,7 @@ READING_FILES = {f"/contextkeep.context.v1.WorkingMemory/{name}" for name in ("G
 
 def test_no_rpc_of_the_entity_service_and_none_that_makes_keys_takes_a_key_of_a_context():
     windows = ("Windows", "Packing", "Folding", "Checkpoints", "Forks", "CompressionProfiles", "Usage")
-    names = ("Contexts", "Artifacts", "Tasks", *windows, "ContextQuery", "Tools")
+    names = ("Contexts", "Artifacts", "Tasks", *windows, "ContextQuery", "Tools", "Summaries")
     services = tuple(f"/contextkeep.context.v1.{name}/" for name in names)
     taking = [rpc.path for rpc in all_rpcs() if rpc.options.context_key]
     others = [path for path in taking if not path.startswith(services) or "Key" in path]

@@ -152,12 +152,15 @@ class AnalyzedQuery:
             yield Day(*map(int, match.groups()))
         rest = _ISO_DATE.sub(" ", self.text)
         years = list(dict.fromkeys(int(year) for year in _YEAR.findall(rest))) or [0]
-        months = [match for match in _MONTH.finditer(rest) if _is_month(match, rest)]
-        for match in months:
-            day = int(match["day_behind"] or match["day_before"] or 0)
-            for year in years:
-                yield Day(year, _MONTHS.index(match["month"][:3].lower()) + 1, day)
-        if not months and years != [0]:
+        has_month = False
+        for match in _MONTH.finditer(rest):
+            if _is_month(match, rest):
+                has_month = True
+                day = int(match["day_behind"] or match["day_before"] or 0)
+                month = _MONTHS.index(match["month"][:3].lower()) + 1
+                for year in years:
+                    yield Day(year, month, day)
+        if not has_month and years != [0]:
             yield from (Day(year, 0, 0) for year in years)
 
     @cached_property

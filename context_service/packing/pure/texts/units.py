@@ -140,7 +140,8 @@ def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_
                 count += 1
                 if count == _UNITS_OF_KIND_MAX:
                     break
-        if (total := _total(spoken_text, message)) and total.text not in by_text:
+        total = _total(spoken_text, message)
+        if total and total.text not in by_text and not any(pattern.is_in(total.text.encode()) for pattern in low):
             by_text[total.text] = (spoken_text.part, len(spoken_text.text)), total
     for place, unit in _statements(message, profile):
         if unit.text not in by_text or by_text[unit.text][1].weight < unit.weight:
