@@ -148,11 +148,11 @@ class ContextsFinding:
             principal=principal,
             profile_name=query.profile,
         )
-        ranked, replaced_by = await self._newest_first(best.ranked, searched, principal)
+        ranked, replaced_by, texts = await self._newest_first(best.ranked, searched, principal)
         count = relevant_count([item.score for item in ranked], query.score_min, by_meaning=best.by_meaning)
         chosen = _grouped(ranked[:count], searched, limit=query.limit, passages_max=query.passages_max)
         return FoundContexts(
-            contexts=await self._contexts(chosen, searched, replaced_by, principal),
+            contexts=await self._contexts(chosen, searched, replaced_by, texts, principal),
             searched_count=len(candidates),
             meaning=ByMeaning(is_compared=best.by_meaning, error=best.error, pending=0),
             next_cursor=next_cursor,
@@ -174,10 +174,13 @@ class ContextsFinding:
 
     async def _newest_first(
         self, ranked: Sequence[Ranked], searched: SearchedContexts, principal: Principal
-    ) -> tuple[list[Ranked], Mapping[Place, Place]]:
-        """Return ranked passages with newer statements before those that they replace, and the places of the newer.
+    ) -> tuple[list[Ranked], Mapping[Place, Place], Mapping[Place, str]]:
+        """Return ranked passages with newer statements before those that they replace.
 
         Only statements of one context are compared: another context may be about another person.
+
+        Returns:
+            The passages, the places of the newer ones by those that they replace, and the texts that were read.
         """
         of_context: dict[UUID, list[Row]] = {}
         for row in spoken(ranked[:NEWEST_AMONG]):
@@ -189,13 +192,14 @@ class ContextsFinding:
         for rows in several:
             said = said_of(rows, texts)
             by |= await beside_the_loop(READING * sum(len(one.text) for one in said), replaced, said)
-        return newest_first(ranked, by), by
+        return newest_first(ranked, by), by, texts
 
     async def _contexts(
         self,
         chosen: Mapping[UUID, Sequence[Ranked]],
         searched: SearchedContexts,
         replaced_by: Mapping[Place, Place],
+        texts: Mapping[Place, str],
         principal: Principal,
     ) -> list[FoundContext]:
         """Return contexts with the texts of their passages; deleted contexts and retracted messages are left out."""
@@ -203,7 +207,9 @@ class ContextsFinding:
             return []
         headers = await self._findable.headers(chosen, principal=principal)
         rows = [item.row for items in chosen.values() for item in items]
-        texts = await self._across.texts(searched, [(row.seq, row.ordinal) for row in rows], principal=principal)
+        unread = [at for row in rows if (at := (row.seq, row.ordinal)) not in texts]
+        if unread:
+            texts = {**texts, **await self._across.texts(searched, unread, principal=principal)}
         originals = await self._originals([searched.context_and_seq(row.seq) for row in rows], principal)
         contexts = []
         for context_id, items in chosen.items():

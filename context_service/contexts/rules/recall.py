@@ -321,12 +321,12 @@ class Recalling:
             seq_from=query.which.seq_from or -SEQ_MAX,  # artifacts have negative seqs
             seq_to=SEQ_MAX if query.which.seq_to is None else query.which.seq_to,
         )
-        by_score, replaced_by = await self._newest_first(hits.ranked, scope, principal)
+        by_score, replaced_by, texts = await self._newest_first(hits.ranked, scope, principal)
         count = relevant_count([item.score for item in by_score], query.score_min, by_meaning=hits.by_meaning)
         named = [item for item in by_score[count:] if (item.row.seq, item.row.ordinal) in mentioned]
         ranked = _first(mentioned, [*by_score[:count], *named])
         ranked = ranked[: max(limit, len(mentioned) + RERANKED_MAX) if reranker else limit]
-        items = await self._items(context_id, ranked, replaced_by, principal)
+        items = await self._items(context_id, ranked, replaced_by, texts, principal)
         reranking = Reranking()
         if reranker and items:
             first = {ref_of(*place) for place in mentioned}
@@ -337,26 +337,41 @@ class Recalling:
 
     async def _newest_first(
         self, ranked: Sequence[Ranked], scope: PassageScope, principal: Principal
-    ) -> tuple[list[Ranked], Mapping[Place, Place]]:
-        """Return ranked passages with newer statements before those that they replace, and the places of the newer."""
+    ) -> tuple[list[Ranked], Mapping[Place, Place], Mapping[Place, str]]:
+        """Return ranked passages with newer statements before those that they replace.
+
+        Returns:
+            The passages, the places of the newer ones by those that they replace, and the texts that were read.
+        """
         rows = spoken(ranked[:NEWEST_AMONG])
         if len(rows) < 2:
-            return list(ranked), {}
+            return list(ranked), {}, {}
         texts = await self._passages.texts(principal, scope, [(row.seq, row.ordinal) for row in rows])
         size = READING * sum(map(len, texts.values()))
         by = await beside_the_loop(size, replaced, said_of(rows, texts))
-        return newest_first(ranked, by), by
+        return newest_first(ranked, by), by, texts
 
     async def _items(
         self,
         context_id: UUID,
         ranked: Sequence[Ranked],
         replaced_by: Mapping[Place, Place],
+        texts: Mapping[Place, str],
         principal: Principal,
     ) -> list[RecalledItem]:
-        """Return passages with their texts, without those that were retracted or replaced meanwhile."""
+        """Return passages with their texts, without those that were retracted or replaced meanwhile.
+
+        Args:
+            context_id: The context of the passages.
+            ranked: The passages.
+            replaced_by: The places of newer passages.
+            texts: Texts of passages of messages that were read before; the others are read now.
+            principal: The caller.
+        """
         scope = PassageScope.of_context(context_id)
-        texts = await self._passages.texts(principal, scope, [(item.row.seq, item.row.ordinal) for item in ranked])
+        unread = [place for item in ranked if (place := (item.row.seq, item.row.ordinal)) not in texts]
+        if unread:
+            texts = {**texts, **await self._passages.texts(principal, scope, unread)}
         seqs = {item.row.seq for item in ranked}
         ids: dict[int, str | Artifact] = {}
         if message_seqs := [seq for seq in seqs if seq > 0]:

@@ -30,6 +30,7 @@ from context_service.learning.pure.statements import (
 )
 from context_service.packing.pure.state.task_state import sentences
 from context_service.retrieval.pure.budget import quoted_lines
+from context_service.retrieval.pure.citations import strange_names
 from context_service.retrieval.pure.terms import terms_of
 from context_service.windows.pure.refs import refs_between
 from service_runtime.inputs.documents import check_wanted
@@ -58,7 +59,6 @@ INSTRUCTIONS = (
 )
 
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_NAME = re.compile(r"(?<=\s)[^\W\d_a-z][\w'-]*")
 _QUOTATION = re.compile(r"\"[^\"]*\"|«[^»]*»|「[^」]*」|“[^”]*”")
 _SAID_SHARE_MIN = 0.6  # of the words of a memory, those that the messages have
 _STEM_CHARS = 4  # words with these first letters in common count as forms of one word
@@ -215,10 +215,9 @@ def _fault(change: Mapping[str, Any], by_ref: Mapping[str, Exchange]) -> str:
 
 def _invented(text: str, source: str) -> str:
     """Return why a text says more than its source; an empty text if it does not."""
-    plain_source = _folded(source)
     if set(_NUMBER.findall(text)) - set(_NUMBER.findall(source)):
         return "invented: a number is not in the messages"
-    if any(name.casefold() not in plain_source for name in _NAME.findall(text) if name != "I"):
+    if any(name != "I" for name in strange_names(text, " ".join(source.split()))):
         return "invented: a name is not in the messages"
     terms, there = set(terms_of(text)), set(terms_of(source))
     forms = {term[:_STEM_CHARS] for term in there}

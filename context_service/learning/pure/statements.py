@@ -99,7 +99,7 @@ def takes_back(text: str) -> bool:
 
 
 def confirms(text: str) -> bool:
-    """Return whether a message only confirms what was said before it."""
+    """Return whether a message only confirms the message before it."""
     return len(text) <= _CONFIRMATION_CHARS_MAX and bool(_YES.search(plain(text)))
 
 

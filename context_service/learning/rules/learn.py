@@ -31,7 +31,7 @@ from context_service.learning.store.queue import LearningQueue, QueuedContext
 from context_service.memories.model import MemoryInput, MemoryKind, MemorySource
 from context_service.memories.pure.subjects import subject_of
 from context_service.memories.room import Memories
-from context_service.packing.pure.texts.units import said_in
+from context_service.packing.pure.texts.units import own_texts
 from context_service.windows.pure.refs import refs_between
 from contextkeep.errors import ContextKeepError
 from service_runtime.auth.tenants import Rounds
@@ -300,6 +300,6 @@ def _utterances(messages: Sequence[Message], speaker: str) -> list[Utterance]:
             continue
         if message.role != "assistant" and (not is_user or message.name != speaker):
             continue
-        texts = [text.text for text in said_in(message) if text.role == message.role and not text.is_data]
-        utterances.append(Utterance(seq=message.seq, is_user=is_user, text="\n".join(texts), said_at=message.said_at))
+        text = "\n".join(own_texts(message))
+        utterances.append(Utterance(seq=message.seq, is_user=is_user, text=text, said_at=message.said_at))
     return utterances

@@ -6,12 +6,11 @@ has a name or a number that its memories do not have, the whole answer is not us
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from context_service.memories.model import Memory
 from context_service.retrieval.pure.budget import quoted_lines
-from context_service.retrieval.pure.citations import CITED, NotGrounded, cited_sources
+from context_service.retrieval.pure.citations import CITED, NotGrounded, cited_sources, strange_names
 
 METHOD = "model"
 SHOWN_MAX = 12  # the most memories that the model reads
@@ -25,7 +24,6 @@ INSTRUCTIONS = (
 )
 _NONE = "NONE"
 _WORDS_OF_TOKENS = 0.5  # the prompt names this share of the tokens as the limit of words, so that models stay below it
-_NAME = re.compile(r"(?<=\s)[^\W\d_a-z][\w'-]*")
 
 
 def instructions(*, limit: int, tokens_max: int) -> str:
@@ -72,10 +70,8 @@ def written(
     for line in lines:
         cited = cited_sources(line, query, texts)
         sentence = " ".join(CITED.sub(" ", line).split()).replace(" .", ".").strip(" -*")
-        source = " ".join([query, *(texts[number - 1] for number in cited)]).casefold()
-        for name in _NAME.findall(sentence):
-            if name.casefold() not in source:
-                raise NotGrounded("the model wrote a name that none of its memories has")
+        if strange_names(sentence, " ".join([query, *(texts[number - 1] for number in cited)])):
+            raise NotGrounded("the model wrote a name that none of its memories has")
         rests_on |= {number: memories[number - 1] for number in cited}
         newest = max(memories[number - 1].happened_at for number in cited)
         said.append(f"{sentence} ({newest:%Y-%m-%d})")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 CITED = re.compile(r"\[(\d{1,4})\]")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_NAME = re.compile(r"(?<=\s)[^\W\d_a-z][\w'-]*")  # the first word of a sentence has a capital, too, so it is no name
 _LINK = re.compile(r"https?:|www\.|\]\(|<[a-z!/]", re.IGNORECASE)
 
 
@@ -41,3 +42,9 @@ def cited_sources(text: str, query: str, sources: Sequence[str]) -> list[int]:
     if not there.issuperset(_NUMBER.findall(CITED.sub(" ", text))):
         raise NotGrounded("the model's text has a number that none of its sources has")
     return cited
+
+
+def strange_names(text: str, source: str) -> list[str]:
+    """Return the names in a text, but for its first word, that do not stand in its source."""
+    known = source.casefold()
+    return [name for name in _NAME.findall(text) if name.casefold() not in known]

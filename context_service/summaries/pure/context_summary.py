@@ -16,7 +16,7 @@ from context_service.packing.pure.steps.catch_up import entries_of_step
 from context_service.packing.pure.steps.forms import with_step
 from context_service.packing.pure.steps.step import cut
 from context_service.packing.pure.texts.quotation import Trust, quotation, speaker_of
-from context_service.packing.pure.texts.units import said_in
+from context_service.packing.pure.texts.units import own_texts
 from context_service.profiles.pure.profiles import profile
 from context_service.summaries.model import ContextSummary
 from context_service.windows.pure.config import RULE_AUTHORS
@@ -108,8 +108,7 @@ def _words(message: Message) -> str:
     """Return the words of a user or an assistant in one line, without data and results of tools."""
     if message.role not in ("user", "assistant"):
         return ""
-    texts = [said.text for said in said_in(message) if said.role == message.role and not said.is_data]
-    return " ".join(" ".join(texts).split())
+    return " ".join(" ".join(own_texts(message)).split())
 
 
 def _quoted(message: Message, tokens_max: int, count: Callable[[str], int]) -> str:

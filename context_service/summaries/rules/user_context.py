@@ -11,7 +11,7 @@ from context_service.contexts.room import FindableContexts
 from context_service.memories.model import Memory, MemoryFilter
 from context_service.memories.room import Memories
 from context_service.packing.pure.texts.quotation import speaker_of
-from context_service.packing.pure.texts.units import said_in
+from context_service.packing.pure.texts.units import own_texts
 from context_service.summaries.model import Conversation, UserContext, UserMessage
 from context_service.summaries.pure.user_context import user_context
 from service_runtime.inputs.documents import beside_the_loop
@@ -105,7 +105,7 @@ class UserContexts:
                 context_id=context_id,
                 seq=message.seq,
                 speaker=speaker_of(message.role, message.name, is_imported=message.is_imported),
-                text="\n".join(said.text for said in said_in(message) if said.role == "user" and not said.is_data),
+                text="\n".join(own_texts(message)),
                 said_at=message.said_at,
             )
             for context_id, message in found

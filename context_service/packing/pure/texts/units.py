@@ -109,6 +109,11 @@ def said_in(message: Message, tools: Mapping[str, str] = _NO_TOOLS) -> Iterator[
             yield SpokenText(message.role, part.data_json, number, is_data=True, speaker=speaker)
 
 
+def own_texts(message: Message) -> list[str]:
+    """Return the texts that the author of a message said, without data, files and results of tools."""
+    return [said.text for said in said_in(message) if said.role == message.role and not said.is_data]
+
+
 def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_TOOLS) -> list[Unit]:
     """Return the units of a message in their order, at most `UNITS_OF_MESSAGE_MAX`, those with the greatest weight.
 
